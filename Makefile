@@ -1,0 +1,21 @@
+# make check: style and types. make test: all tests. make lock: resolve config/requirements/*.in anew.
+.PHONY: check test lock
+
+SCRIPTS := train.sh test.sh trainer/setup.sh config/requirements/lock.sh .ci/run
+
+check: .venv/.tools
+	.venv/bin/ruff check .
+	.venv/bin/ruff format --check .
+	.venv/bin/mypy
+	.venv/bin/shellcheck -x $(SCRIPTS)
+	.venv/bin/shfmt -d -i 2 -bn -ci $(SCRIPTS)
+
+# Collecting no test makes the environment and nothing else.
+.venv/.tools: config/requirements/dev.txt
+	./test.sh --version
+
+test:
+	./test.sh
+
+lock:
+	PATH="$(CURDIR)/.venv/bin:$$PATH" config/requirements/lock.sh

@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# Resolve the three locks for Linux x86-64 and Python 3.10-3.12: make lock
+# Extra arguments go to uv (for example --upgrade). TORCH_INDEX: where the CPU build of torch is listed.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+dir=config/requirements
+
+# Every lock is for one operating system and one interpreter, so markers that say only that are noise.
+strip_markers() {
+  sed -E -i "s/python_full_version < '3.13' and //
+    s/( and )?implementation_name == 'cpython' and platform_machine == 'x86_64' and platform_python_implementation == 'CPython' and sys_platform == 'linux'//
+    s/ ; python_full_version < '3.13'$//
+    s/ ; *$//" "$1"
+}
+
+lock() {
+  local name=$1
+  shift
+  uv pip compile "$dir/$name.in" --universal --python-version 3.10 --no-annotate --no-header --quiet \
+    --index-strategy unsafe-best-match -o "$dir/$name.txt" "$@"
+  strip_markers "$dir/$name.txt"
+}
+
+# vLLM's CPU build names these, and no text model imports them.
+lock cpu --find-links "${TORCH_INDEX:-https://download.pytorch.org/whl/cpu/torch/}" --no-emit-package torchvision \
+  --no-emit-package torchaudio --no-emit-package torchcodec --no-emit-package triton "$@"
+lock cuda "$@"
+lock dev "$@"

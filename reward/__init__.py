@@ -1,0 +1,1 @@
+"""How one response is scored."""

@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# Run the tests: ./test.sh [pytest arguments]
+#
+#   ./test.sh                 everything, with real training runs on the CPU
+#   ./test.sh -m "not e2e"    without the real runs: about a minute
+#
+# Sets up .venv as train.sh does, plus the tools of config/requirements/dev.txt.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")"
+# shellcheck source=trainer/setup.sh
+source trainer/setup.sh
+
+main() {
+  local python
+  python=$(find_python)
+  make_environment "$(PYTHONPATH=. "$python" -m trainer.settings)" "$python"
+  install_tools
+  # The tests start train.sh as a person would, and then with nothing to set up.
+  exec "$KIT_PYTHON" -m pytest "$@"
+}
+
+main "$@"

@@ -1,0 +1,51 @@
+"""Running the kit's commands as a person would."""
+
+import json
+import os
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from trainer import ROOT
+from trainer.knobs import load_knobs
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a command left: its exit status and what it printed."""
+
+    status: int
+    out: str
+    err: str
+
+    @property
+    def complaints(self) -> list[str]:
+        """The lines on stderr."""
+        return self.err.strip().splitlines()
+
+
+def clean_environment(**extra: str) -> dict[str, str]:
+    """Return this environment without knobs, so that a developer's own do not reach the tests."""
+    ours = {knob.env for knob in load_knobs()} | {"VENV", "PYTHON", "PYTHONPATH"}
+    return {key: value for key, value in os.environ.items() if key not in ours} | extra
+
+
+def train_sh(*arguments: str, root: Path = ROOT, timeout: float = 60, cwd: Path | None = None, **extra: str) -> Result:
+    """Run ``./train.sh`` to its end."""
+    done = subprocess.run(
+        [str(root / "train.sh"), *arguments],
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        cwd=cwd or root,
+        env=clean_environment(**extra),
+        check=False,
+    )
+    return Result(done.returncode, done.stdout, done.stderr)
+
+
+def metrics(run: Path) -> dict[int, dict[str, Any]]:
+    """Return a run's metrics by step."""
+    rows = map(json.loads, (run / "metrics.jsonl").read_text().splitlines())
+    return {row["step"]: row["data"] for row in rows}

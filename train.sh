@@ -1,0 +1,85 @@
+#!/usr/bin/env bash
+# Train a language model with PPO: ./train.sh [flags] [verl overrides]
+#
+#   ./train.sh                                     no GPU: a 0.8M-parameter model learns to add, in minutes
+#   ./train.sh --model Qwen/Qwen2.5-7B --n_gpus 8  a GPU machine
+#   ./train.sh --help                              every flag, its env var and its default
+#
+# Flags become the env vars of config/knobs.tsv; all else is Python: trainer/__main__.py.
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+# shellcheck source=trainer/setup.sh
+source "$root/trainer/setup.sh"
+
+declare -A env_of type_of # flag name -> env var, type
+declare -a overrides=() given=() unknown=()
+
+read_knobs() {
+  local name env type _
+  while IFS=$'\t' read -r name env type _; do
+    env_of[$name]=$env
+    type_of[$name]=$type
+  done < <(tail -n +2 "$root/config/knobs.tsv")
+}
+
+assign() {
+  export "${env_of[$1]}=$2"
+  given+=("${env_of[$1]}")
+}
+
+# Flags into env vars; --no_x for a switch; a word with "=" and no dashes is an override for verl.
+parse() {
+  local name value has_value
+  while (($#)); do
+    if [[ "$1" != --* ]]; then
+      overrides+=("$1")
+      shift
+      continue
+    fi
+    name=${1#--} value='' has_value=''
+    [[ "$name" == *=* ]] && value=${name#*=} has_value=1
+    name=${name%%=*}
+    name=${name//-/_}
+    shift
+    if [[ "$name" == help ]]; then
+      exec "$python" -m trainer.knobs
+    elif [[ -n "${env_of[$name]:-}" && "${type_of[$name]}" == switch ]]; then
+      assign "$name" "${value:-true}"
+    elif [[ "$name" == no_* && "${type_of[${name#no_}]:-}" == switch ]]; then
+      assign "${name#no_}" false
+    elif [[ -z "${env_of[$name]:-}" ]]; then
+      unknown+=("$name")
+      [[ -z "$has_value" && $# -gt 0 && "$1" != --* && "$1" != *=* ]] && shift
+    elif [[ -n "$has_value" ]]; then
+      assign "$name" "$value"
+    elif (($#)) && [[ "$1" != --* ]]; then
+      assign "$name" "$1"
+      shift
+    else
+      unknown+=("$name (no value)")
+    fi
+  done
+}
+
+main() {
+  local python device
+  python=$(find_python)
+  [[ "$python" == /* ]] || python=$PWD/$python
+  export PYTHONPATH="$root${PYTHONPATH:+:$PYTHONPATH}"
+  read_knobs
+  parse "$@"
+  # What was typed, for the messages of trainer/settings.py.
+  KIT_GIVEN="${given[*]}" KIT_UNKNOWN=$(printf '%s\n' "${unknown[@]}")
+  export KIT_GIVEN KIT_UNKNOWN
+  device=$("$python" -m trainer.settings "${overrides[@]}") || exit $?
+
+  local back=$PWD
+  cd "$root"
+  make_environment "$device" "$python"
+  python=$(cd "$(dirname "$KIT_PYTHON")" && pwd)/$(basename "$KIT_PYTHON")
+  cd "$back"
+  export DEVICE=$device
+  exec "$python" -m trainer "${overrides[@]}"
+}
+
+main "$@"

@@ -1,0 +1,23 @@
+"""verl's single-turn rollout with a seed for each sample."""
+
+import hashlib
+from typing import Any
+
+from verl.experimental.agent_loop.single_turn_agent_loop import SingleTurnAgentLoop
+
+
+def sample_seed(seed: int, step: int, row: int, session: int) -> int:
+    """Return the seed of one sample: 31 bits, independent of when and where it is drawn."""
+    digest = hashlib.sha256(f"{seed},{step},{row},{session}".encode()).digest()
+    return int.from_bytes(digest[:4], "big") >> 1
+
+
+class SeededSingleTurnAgentLoop(SingleTurnAgentLoop):  # type: ignore[misc]
+    """Sampling that repeats from run to run: vLLM's own seed depends on the order in which requests arrive."""
+
+    async def run(self, sampling_params: dict[str, Any], **kwargs: Any) -> Any:
+        """Draw one response; see the base class."""
+        seed = sample_seed(
+            self.rollout_config.seed, int(kwargs["global_steps"]), int(kwargs["index"]), int(kwargs["session_id"])
+        )
+        return await super().run({**sampling_params, "seed": seed}, **kwargs)

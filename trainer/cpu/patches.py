@@ -1,0 +1,103 @@
+"""What no extension point of verl reaches. Each names the upstream line it is for.
+
+``tests/test_cpu_patches.py`` fails for each on the day upstream no longer needs it.
+"""
+
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import sys
+from collections.abc import Callable, Sequence
+from types import ModuleType
+from typing import Any
+
+
+def process_group_backend(module: ModuleType) -> None:
+    """verl/utils/distributed.py, ``backend or f"cpu:gloo,{get_device_name()}:..."``: that names cpu twice here."""
+    original = module.initialize_global_process_group_ray
+
+    def initialize(timeout_second: int | None = None, backend: str | None = None) -> Any:
+        return original(timeout_second, backend or "cpu:gloo")
+
+    module.initialize_global_process_group_ray = initialize  # type: ignore[attr-defined]
+
+
+def reference_offload(module: ModuleType) -> None:
+    """verl/workers/engine/fsdp/transformer_impl.py, ``CPUOffloadPolicy(pin_memory=True)``: no device to pin for."""
+    original = module.CPUOffloadPolicy
+
+    def policy(pin_memory: bool = False) -> Any:
+        return original(pin_memory=False)
+
+    module.CPUOffloadPolicy = policy  # type: ignore[attr-defined]
+
+
+def critic_attention(module: ModuleType) -> None:
+    """verl/utils/model.py, ``attn_implementation="flash_attention_2"`` in ``load_valuehead_model``."""
+
+    def load_valuehead_model(local_path: str, torch_dtype: Any, model_config: Any, trust_remote_code: bool) -> Any:
+        from transformers import AutoModelForTokenClassification
+
+        return AutoModelForTokenClassification.from_pretrained(
+            local_path,
+            dtype=torch_dtype,
+            config=model_config,
+            attn_implementation="sdpa",
+            trust_remote_code=trust_remote_code,
+        )
+
+    module.load_valuehead_model = load_valuehead_model  # type: ignore[attr-defined]
+
+
+def rollout_weights(module: ModuleType) -> None:
+    """vllm/model_executor/layers/utils.py, ``dispatch_cpu_unquantized_gemm(layer, remove_weight=True)``.
+
+    vLLM repacks linear weights and drops the originals, so that the next weight sync finds nothing to load into.
+    """
+    original = module.dispatch_cpu_unquantized_gemm
+
+    def dispatch(layer: Any, remove_weight: bool) -> None:
+        original(layer, remove_weight=False)
+
+    module.dispatch_cpu_unquantized_gemm = dispatch  # type: ignore[attr-defined]
+
+
+VERL_PATCHES: dict[str, Callable[[ModuleType], None]] = {
+    "verl.utils.distributed": process_group_backend,
+    "verl.workers.engine.fsdp.transformer_impl": reference_offload,
+    "verl.utils.model": critic_attention,
+}
+
+
+class PatchOnImport(importlib.abc.MetaPathFinder):
+    """Patches each module as it is imported, as importing all of verl in every process would take seconds."""
+
+    def __init__(self, patches: dict[str, Callable[[ModuleType], None]]) -> None:
+        self.patches = dict(patches)
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        """Find the module as usual, with its patch after its own code."""
+        patch = self.patches.pop(name, None)
+        if patch is None:
+            return None
+        spec = importlib.util.find_spec(name)
+        if spec is None or spec.loader is None:
+            return None
+        run = spec.loader.exec_module
+
+        def exec_module(module: ModuleType) -> None:
+            run(module)
+            patch(module)
+
+        spec.loader.exec_module = exec_module  # type: ignore[method-assign]
+        return spec
+
+
+def install() -> None:
+    """Patch what is imported already, and the rest when it is."""
+    for name, patch in VERL_PATCHES.items():
+        if name in sys.modules:
+            patch(sys.modules[name])
+    sys.meta_path.insert(0, PatchOnImport({n: p for n, p in VERL_PATCHES.items() if n not in sys.modules}))

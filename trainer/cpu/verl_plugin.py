@@ -1,0 +1,8 @@
+"""Entry point ``verl.plugins``: imported at ``import verl`` in every process."""
+
+from trainer.cpu import active
+
+if active():
+    from trainer.cpu import patches, platform  # noqa: F401  (importing platform registers it)
+
+    patches.install()

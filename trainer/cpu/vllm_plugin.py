@@ -1,0 +1,16 @@
+"""Entry point ``vllm.general_plugins``: called by vLLM in each of its processes."""
+
+from trainer.cpu import active, patches
+
+_done = False
+
+
+def register() -> None:
+    """Patch vLLM, once a process; vLLM may call this more often."""
+    global _done
+    if not active() or _done:
+        return
+    _done = True
+    import vllm.model_executor.layers.utils as layers
+
+    patches.rollout_weights(layers)

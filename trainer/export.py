@@ -1,0 +1,87 @@
+"""From verl's sharded checkpoint of the actor to a Hugging Face folder that transformers and vLLM load.
+
+Run as ``python -m trainer.export CHECKPOINT FOLDER``, after training and in a process of its own, as it holds the
+whole model in memory.
+"""
+
+import argparse
+import os
+import shutil
+from pathlib import Path
+
+ADAPTER = "lora_adapter"
+
+
+def export(checkpoint: Path, folder: Path) -> None:
+    """Write the model of ``checkpoint`` (the actor's folder of a step) to ``folder``, which appears when complete.
+
+    With LoRA the folder holds the merged model, and the adapter alone in ``lora_adapter``.
+    """
+    from verl.model_merger.base_model_merger import ModelMergerConfig
+    from verl.model_merger.fsdp_model_merger import FSDPModelMerger
+
+    part = folder.with_name(f"{folder.name}.{os.getpid()}.part")
+    shutil.rmtree(part, ignore_errors=True)
+    part.mkdir(parents=True)
+    FSDPModelMerger(
+        ModelMergerConfig(
+            operation="merge",
+            backend="fsdp",
+            local_dir=str(checkpoint),
+            hf_model_config_path=str(checkpoint / "huggingface"),
+            target_dir=str(part),
+        )
+    ).merge_and_save()
+    if (part / ADAPTER).is_dir():
+        merge_adapter(part)
+    check(part)
+    part.rename(folder)
+
+
+def merge_adapter(folder: Path) -> None:
+    """Merge the LoRA adapter in ``folder`` into the base weights beside it."""
+    import torch
+    from peft import PeftModel
+    from transformers import AutoModelForCausalLM
+
+    base = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
+    merged = PeftModel.from_pretrained(base, folder / ADAPTER).merge_and_unload()
+    merged.to(torch.bfloat16).save_pretrained(folder)
+
+
+def check(folder: Path) -> None:
+    """Load the folder as a user would and draw one token.
+
+    Raises:
+        RuntimeError: it does not load whole.
+    """
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    model, report = AutoModelForCausalLM.from_pretrained(folder, output_loading_info=True)
+    if report["missing_keys"] or report["unexpected_keys"]:
+        raise RuntimeError(f"the exported model is not whole: {report}")
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    prompt = tokenizer.apply_chat_template(
+        [{"role": "user", "content": "1"}], add_generation_prompt=True, return_tensors="pt", return_dict=True
+    )
+    with torch.no_grad():
+        logits = model(**prompt).logits
+    if not torch.isfinite(logits).all():
+        raise RuntimeError("the exported model gives values that are not finite")
+
+
+def latest(checkpoints: Path) -> Path | None:
+    """Return the actor's folder of the last complete checkpoint in ``checkpoints``."""
+    marker = checkpoints / "latest_checkpointed_iteration.txt"
+    if not marker.is_file():
+        return None
+    return checkpoints / f"global_step_{marker.read_text().strip()}" / "actor"
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("checkpoint", type=Path)
+    parser.add_argument("folder", type=Path)
+    arguments = parser.parse_args()
+    export(arguments.checkpoint, arguments.folder)

@@ -1,0 +1,85 @@
+"""The one exception that matters, out of a log of hundreds of lines of nested tracebacks."""
+
+import re
+from dataclasses import dataclass
+
+PREFIX = re.compile(r"^\x1b?\[?\d*m?\((?P<who>[^()]*?pid=\d+[^()]*)\)\x1b?\[?\d*m? ?")
+ANSI = re.compile(r"\x1b\[[\d;]*m")
+LEVEL = re.compile(r"^(ERROR|WARNING|INFO) \d\d-\d\d \d\d:\d\d:\d\d \[[^]]*\] ?")
+EXCEPTION = re.compile(
+    r"^(?P<type>(?:[A-Za-z_][\w]*\.)*[A-Za-z_]\w*(?:Error|Exception|Exit|Interrupt|Died|Timeout))(?:: (?P<text>.*))?$"
+)
+# Exceptions that only say that another one happened elsewhere.
+MESSENGERS = (
+    "RayTaskError",
+    "ActorDiedError",
+    "RayActorError",
+    "EngineDeadError",
+    "WorkerCrashedError",
+    "ActorUnavailableError",
+    "SystemExit",
+    "CancelledError",
+    "InstantiationException",
+)
+MESSENGER_TEXT = ("See root cause above", "Engine core initialization failed", "EngineCore encountered an issue")
+SHOWN = 6  # lines of the message
+
+
+@dataclass(frozen=True)
+class Cause:
+    """An exception of a log: its type, its message, and the process that raised it."""
+
+    type: str
+    text: str
+    who: str
+
+
+def find_cause(log: str) -> Cause | None:
+    """Return the exception that ended the run; None where the log has none.
+
+    The last one in the log that is not merely the news of another; if all are news, the last of them.
+    """
+    found: list[Cause] = []
+    who, open_traceback = "", False
+    lines = log.splitlines()
+    for number, raw in enumerate(lines):
+        who, line = _plain(raw)
+        if line.startswith("Traceback (most recent call last)") or line.startswith("ray::"):
+            open_traceback = True
+            continue
+        match = EXCEPTION.match(line)
+        if match and open_traceback:
+            text = [match["text"] or ""]
+            for following in lines[number + 1 : number + SHOWN]:
+                other, more = _plain(following)
+                if other != who or not more.strip() or more.startswith(("Traceback", "The above", "During", "ray::")):
+                    break
+                text.append(more)
+            found.append(Cause(match["type"].rsplit(".", 1)[-1], "\n".join(text).strip(), who))
+            open_traceback = False
+    telling = [cause for cause in found if not _is_messenger(cause)]
+    return (telling or found)[-1] if found else None
+
+
+def _plain(line: str) -> tuple[str, str]:
+    line = ANSI.sub("", line)
+    match = PREFIX.match(line)
+    who = match["who"] if match else ""
+    rest = line[match.end() :] if match else line
+    return who, LEVEL.sub("", rest)
+
+
+def _is_messenger(cause: Cause) -> bool:
+    return cause.type in MESSENGERS or any(text in cause.text for text in MESSENGER_TEXT)
+
+
+def describe(log: str, status: int, path: str) -> str:
+    """Return what is printed about a run that failed: at most 15 lines, the cause first, the log last."""
+    cause = find_cause(log)
+    if cause is None:
+        tail = [line for line in log.splitlines() if line.strip()][-SHOWN:]
+        what = f"the run ended with status {status} and no exception; its last lines:\n  " + "\n  ".join(tail)
+    else:
+        where = f" (in {cause.who})" if cause.who else ""
+        what = f"the run failed{where}: {cause.type}: " + cause.text.replace("\n", "\n  ")
+    return f"{what}\nthe whole log: {path}"

@@ -1,0 +1,212 @@
+"""Start verl for one run, follow it, and end it: folders, environment, processes."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+
+from trainer import ROOT, processes
+from trainer.export import latest
+from trainer.failure import describe
+from trainer.preflight import Plan
+from trainer.progress import Progress
+from trainer.settings import Settings, UserError
+
+SECRETS = ("API_KEY", "TOKEN", "SECRET", "PASSWORD")
+
+
+class Stopped(BaseException):
+    """The run was asked to end by a signal."""
+
+    def __init__(self, signum: int) -> None:
+        self.signum = signum
+        super().__init__(signal.Signals(signum).name)
+
+
+class RunFailed(Exception):
+    """verl ended with an error; the message is what the person reads."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """The folders of one run."""
+
+    name: str
+    folder: Path  # config.yaml, train.log, metrics.jsonl, summary.json
+    checkpoints: Path  # global_step_N/ and, when it is over, model/
+
+    def make_folders(self) -> None:
+        """Make the run's folders."""
+        self.folder.mkdir(parents=True)
+        self.checkpoints.mkdir(parents=True)
+
+    @property
+    def model(self) -> Path:
+        """The exported model."""
+        return self.checkpoints / "model"
+
+
+def new_run(settings: Settings) -> Run:
+    """Name the run; its folders are made by ``make_folders``, when nothing can be wrong any more.
+
+    Raises:
+        UserError: a run of that name exists.
+    """
+    name = settings.text("RUN_NAME")
+    if name == "auto":
+        parts = (settings.text("MODEL_PATH"), settings.text("DATA"), time.strftime("%Y%m%d-%H%M%S"))
+        name = "-".join(Path(part.removeprefix("builtin:")).stem for part in parts)
+    if Path(name).name != name or name in (".", ".."):
+        raise UserError(f"--run_name {name!r}: a name of one folder, without slashes")
+    output = Path(settings.text("OUTPUT_DIR")).expanduser().resolve()
+    run = Run(name, output / "runs" / name, output / "checkpoints" / name)
+    if run.folder.exists() or run.checkpoints.exists():
+        raise UserError(f"--run_name {name}: there is such a run in {output}; take another name, or remove that one")
+    return run
+
+
+def environment(settings: Settings, plan: Plan, run: Run, tmp: Path) -> dict[str, str]:
+    """Return the env vars that ``config/*.yaml`` reads: all knobs, and what follows from them."""
+    loggers = [*str(settings.environment()["LOGGER"]).split(","), "file"]
+    total = plan.total_steps(settings)
+    length = settings.integer("MAX_PROMPT_LENGTH") + settings.integer("MAX_RESPONSE_LENGTH")
+    return settings.environment() | {
+        "RUN_NAME": run.name,
+        "MICRO_BATCH_SIZE": str(plan.micro_batch),
+        "KIT_ROOT": str(ROOT),
+        "KIT_TMP": str(tmp),
+        "KIT_MODEL": plan.model.path,
+        "KIT_TRAIN_FILE": str(plan.train_file),
+        "KIT_VAL_FILE": str(plan.val_file),
+        "KIT_CHECKPOINTS": str(run.checkpoints),
+        "KIT_LOGGERS": f"[{','.join(loggers)}]",
+        "KIT_TOTAL_STEPS": str(total),
+        "KIT_EPOCHS": str(-(-total // plan.steps_per_epoch)),  # as many as the steps take
+        "KIT_MODEL_LENGTH": str(max(length, 128)),  # vLLM's KV cache comes in blocks of 128 tokens
+        "KIT_BUCKET_MB": str(plan.bucket_mb),
+    }
+
+
+def process_environment(settings: Settings, run: Run, tmp: Path) -> dict[str, str]:
+    """Return the environment of verl's processes: the person's own, and what the engine is told by env vars."""
+    inherited = {key: value for key, value in os.environ.items() if not key.startswith(("KIT_", "RAY_ADDRESS"))}
+    engine = {
+        "HYDRA_FULL_ERROR": "1",
+        "RAY_USAGE_STATS_ENABLED": "0",
+        "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
+        "TMPDIR": str(tmp),
+        "TOKENIZERS_PARALLELISM": "false",
+        "VERL_FILE_LOGGER_PATH": str(run.folder / "metrics.jsonl"),
+        "TENSORBOARD_DIR": str(run.folder / "tensorboard"),
+        "VLLM_NO_USAGE_STATS": "1",
+    }
+    if settings.text("DEVICE") == "cpu":
+        inherited.pop("CUDA_VISIBLE_DEVICES", None)  # Ray would count it against its slots
+        threads = max(1, len(os.sched_getaffinity(0)) // settings.integer("N_GPUS"))
+        engine |= {
+            "VERL_PLATFORM": "cpu",
+            "VERL_ENGINE_DEVICE": "cuda",  # verl registers its FSDP engine for "cuda" and "npu" only
+            "OMP_NUM_THREADS": str(threads),
+            "VLLM_CPU_KVCACHE_SPACE": "1",  # GiB
+            "VLLM_CPU_OMP_THREADS_BIND": "nobind",  # replicas share the cores with the actor
+        }
+    return inherited | engine
+
+
+def command(run: Run) -> list[str]:
+    """Return the command that starts verl, which ``command.txt`` keeps."""
+    return [
+        sys.executable,
+        "-m",
+        "verl.trainer.main_ppo",
+        f"--config-path={run.folder}",
+        "--config-name=config",
+        f"hydra.run.dir={run.folder}",
+        "hydra.output_subdir=null",
+        "hydra/job_logging=stdout",
+    ]
+
+
+def train(
+    settings: Settings, run: Run, total_steps: int, tmp: Path, traces: processes.Traces, say: Callable[[str], None]
+) -> Progress:
+    """Run verl to its end.
+
+    Raises:
+        RunFailed: verl ended with an error.
+        Stopped: from the signal handler; the caller ends the processes.
+    """
+    log = run.folder / "train.log"
+    progress = Progress(log, run.folder / "metrics.jsonl", total_steps, say)
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            command(run),
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            env=process_environment(settings, run, tmp),
+            start_new_session=True,  # Ctrl-C reaches this process alone, which ends the others in order
+        )
+        while process.poll() is None:
+            time.sleep(0.5)
+            progress.follow()
+            traces.look()
+    progress.follow()
+    if process.returncode:
+        text = log.read_text(encoding="utf-8", errors="replace")
+        raise RunFailed(describe(text, process.returncode, str(log)))
+    return progress
+
+
+def export(run: Run) -> Path:
+    """Export the last checkpoint; return the folder.
+
+    Raises:
+        RunFailed: there is no checkpoint, or it cannot be exported.
+    """
+    checkpoint = latest(run.checkpoints)
+    if checkpoint is None:
+        raise RunFailed(f"the run left no checkpoint in {run.checkpoints}")
+    log = run.folder / "export.log"
+    with log.open("wb") as output:
+        status = subprocess.call(
+            [sys.executable, "-m", "trainer.export", str(checkpoint), str(run.model)],
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    if status:
+        raise RunFailed("export: " + describe(log.read_text(encoding="utf-8", errors="replace"), status, str(log)))
+    return run.model
+
+
+def temporary_folder() -> Path:
+    """Make the run's own folder for sockets and Ray's session; in /tmp, as a socket's path has 107 bytes at most."""
+    return Path(tempfile.mkdtemp(prefix="ppo-kit-", dir="/tmp"))
+
+
+def on_signals() -> None:
+    """Turn Ctrl-C and SIGTERM into ``Stopped``, once: the clean-up is not interrupted."""
+
+    def handle(signum: int, frame: FrameType | None) -> None:
+        for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(each, signal.SIG_IGN)
+        raise Stopped(signum)
+
+    for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(each, handle)
+
+
+def clean_up(tmp: Path | None, traces: processes.Traces) -> None:
+    """End every process of the run, and remove what they left outside the run's folders."""
+    processes.end_all(traces)
+    if tmp is not None:
+        shutil.rmtree(tmp, ignore_errors=True)

@@ -1,0 +1,119 @@
+"""A run's own processes: found through their parents, ended by their ids, with what they left behind.
+
+Ray and vLLM detach some of their processes, and ``ray stop`` ends those of other runs. Here the supervisor is a
+subreaper (prctl(2)): whatever its children leave behind becomes its child, so the tree stays whole.
+"""
+
+import contextlib
+import ctypes
+import os
+import time
+from pathlib import Path
+
+import psutil
+
+PR_SET_CHILD_SUBREAPER = 36
+
+
+def become_subreaper() -> None:
+    """Make orphans of this process's descendants its own children."""
+    ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def descendants() -> list[psutil.Process]:
+    """Return all processes that came from this one."""
+    return psutil.Process().children(recursive=True)
+
+
+SHARED_MEMORY = Path("/dev/shm")
+
+
+class Traces:
+    """The files of a run's processes outside its own folders: shared memory, and Unix sockets in /tmp.
+
+    verl, vLLM and Python put both at fixed places and leave some behind. They are known by which process holds
+    them, never by their names, so they are looked for while the processes live.
+    """
+
+    def __init__(self) -> None:
+        self.own: set[Path] = set()
+        self._seen = _candidates()  # what was there before the run is not its own
+
+    def look(self) -> None:
+        """Find out whose the new files are, if there are any; cheap when there are none."""
+        fresh = _candidates() - self._seen
+        if fresh:
+            held = set().union(*(_held_by(process.pid) for process in descendants()))
+            self.own |= fresh & held
+            self._seen |= fresh
+
+    def remove(self) -> None:
+        """Remove what is the run's own."""
+        for path in self.own:
+            with contextlib.suppress(OSError):
+                path.unlink()
+
+
+def _candidates() -> set[Path]:
+    with contextlib.suppress(OSError):
+        return {*SHARED_MEMORY.iterdir(), *_sockets_in_tmp()}
+    return set(_sockets_in_tmp())
+
+
+def _sockets_in_tmp() -> dict[Path, str]:
+    """Return the bound Unix sockets in /tmp with their inodes."""
+    rows = [line.split() for line in Path("/proc/net/unix").read_text().splitlines()[1:]]
+    return {Path(row[7]): row[6] for row in rows if len(row) == 8 and row[7].startswith("/tmp/")}
+
+
+def _held_by(pid: int) -> set[Path]:
+    """Return the shared memory that a process maps or has open, and the sockets in /tmp that it holds."""
+    held: set[Path] = set()
+    with contextlib.suppress(OSError):
+        for line in Path(f"/proc/{pid}/maps").read_text().splitlines():
+            name = line.partition(f" {SHARED_MEMORY}/")[2]
+            if name:
+                held.add(SHARED_MEMORY / name)
+    sockets = {inode: path for path, inode in _sockets_in_tmp().items()}
+    with contextlib.suppress(OSError):
+        for link in Path(f"/proc/{pid}/fd").iterdir():
+            with contextlib.suppress(OSError):
+                target = str(link.readlink())
+                if target.startswith("socket:[") and target[8:-1] in sockets:
+                    held.add(sockets[target[8:-1]])
+                elif target.startswith(f"{SHARED_MEMORY}/"):
+                    held.add(Path(target))
+    return held
+
+
+def end_all(traces: Traces, patience: float = 5.0) -> None:
+    """End all descendants: asked first, killed after ``patience`` seconds; then remove their traces."""
+    processes = descendants()
+    traces.look()
+    for process in processes:
+        with contextlib.suppress(psutil.Error):
+            process.terminate()
+    psutil.wait_procs(processes, timeout=patience)
+    deadline = time.monotonic() + 10
+    while (processes := [p for p in descendants() if _alive(p)]) and time.monotonic() < deadline:
+        traces.look()
+        for process in processes:
+            with contextlib.suppress(psutil.Error):
+                process.kill()
+        psutil.wait_procs(processes, timeout=1)
+    _reap()
+    traces.remove()
+
+
+def _alive(process: psutil.Process) -> bool:
+    try:
+        return bool(process.status() != psutil.STATUS_ZOMBIE)
+    except psutil.Error:
+        return False
+
+
+def _reap() -> None:
+    """Collect children that were adopted as orphans."""
+    with contextlib.suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass

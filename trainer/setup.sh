@@ -1,0 +1,174 @@
+# shellcheck shell=bash
+# Set-up, shared by train.sh and test.sh: an interpreter, and the environment that a lock file describes.
+# Callers cd to the repository root first. Every failure is one line and exit status 2.
+
+readonly UV_VERSION=0.13.8
+readonly SETUP_LOG=outputs/setup.log
+
+die() {
+  printf '%s: %s\n' "$(basename "$0")" "$1" >&2
+  exit 2
+}
+
+# Is "$1" a Python that verl and vLLM can run on?
+python_fits() {
+  "$1" -c 'import sys; sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 12))' >/dev/null 2>&1
+}
+
+# Print the interpreter to use: $VENV's, $PYTHON, or the first on PATH that fits.
+find_python() {
+  local candidate
+  if [[ -n "${VENV:-}" ]]; then
+    [[ -x "$VENV/bin/python" ]] || die "VENV=$VENV: there is no $VENV/bin/python; give the folder of a virtual environment, or unset VENV to have .venv made"
+    python_fits "$VENV/bin/python" || die "VENV=$VENV: its Python is $("$VENV/bin/python" -V 2>&1); Python 3.10, 3.11 or 3.12 is needed"
+    printf '%s\n' "$VENV/bin/python"
+    return
+  fi
+  if [[ -n "${PYTHON:-}" ]]; then
+    python_fits "$PYTHON" || die "PYTHON=$PYTHON: $("$PYTHON" -V 2>&1 | head -1); Python 3.10, 3.11 or 3.12 is needed"
+    command -v "$PYTHON"
+    return
+  fi
+  for candidate in python3 python3.12 python3.11 python3.10; do
+    if python_fits "$candidate"; then
+      command -v "$candidate"
+      return
+    fi
+  done
+  die "no Python 3.10, 3.11 or 3.12 on PATH (python3 is $(python3 -V 2>&1 | head -1)); install one, or name one with PYTHON=/path/to/python3.11"
+}
+
+# Print the lock's identity: what .venv was made from, and whether that changed.
+lock_identity() {
+  local device=$1 python=$2
+  {
+    "$python" -V
+    printf '%s\n' "$device" "$UV_VERSION"
+    cat "config/requirements/$device.txt" pyproject.toml config/requirements/vllm-alias/pyproject.toml
+  } | sha256sum | cut -d' ' -f1
+}
+
+# Hand pip's configured indexes to uv, which does not read pip's settings.
+export_indexes() {
+  local key value
+  export UV_INDEX_STRATEGY=unsafe-best-match # as pip does: the best match of all indexes
+  export UV_HTTP_TIMEOUT="${UV_HTTP_TIMEOUT:-300}"
+  while IFS='=' read -r key value; do
+    value=${value#\'}
+    value=${value%\'}
+    case "$key" in
+      global.index-url | install.index-url | :env:.index-url) export UV_DEFAULT_INDEX="${UV_DEFAULT_INDEX:-$value}" ;;
+      global.extra-index-url | install.extra-index-url | :env:.extra-index-url) export UV_INDEX="${UV_INDEX:-$value}" ;;
+      global.find-links | install.find-links | :env:.find-links) export UV_FIND_LINKS="${UV_FIND_LINKS:-${value// /,}}" ;;
+      global.cert | :env:.cert) export SSL_CERT_FILE="${SSL_CERT_FILE:-$value}" ;;
+    esac
+  done < <("$1" -m pip config list 2>/dev/null)
+}
+
+# Run a command with its output in the log, showing what it is at and for how long.
+shown() {
+  local label=$1 start=$SECONDS last='' ticks=0 pid
+  shift
+  "$@" >>"$SETUP_LOG" 2>&1 &
+  pid=$!
+  while kill -0 "$pid" 2>/dev/null; do
+    sleep 0.5
+    ticks=$((ticks + 1))
+    last=$(tail -n 1 "$SETUP_LOG" | tr -d '\r' | cut -c1-60)
+    if [[ -t 2 ]]; then
+      printf '\r\033[K  %s  %d s  %s' "$label" $((SECONDS - start)) "$last" >&2
+    elif ((ticks % 30 == 0)); then
+      printf '  %s  %d s  %s\n' "$label" $((SECONDS - start)) "$last" >&2
+    fi
+  done
+  [[ -t 2 ]] && printf '\r\033[K' >&2
+  wait "$pid"
+}
+
+# The line of the log that says why an installation failed.
+setup_cause() {
+  grep -E '^ *(error|×|╰|├|cause|Caused by)|^[A-Za-z]*Error' "$SETUP_LOG" | tail -n 3 | tr -s ' \n' ' ' | cut -c1-300
+}
+
+need_space() {
+  local device=$1 need free
+  need=$([[ "$device" == cuda ]] && echo 16 || echo 4)
+  free=$(($(df -Pk . | awk 'NR == 2 {print $4}') / 1048576))
+  ((free >= need)) || die "set-up needs $need GiB of disk for the $device environment, and $PWD has $free GiB free; free some space, or put the checkout on another disk"
+}
+
+install_lock() {
+  local device=$1 uv=$2 python=$3 torch
+  local -a pip=("$uv" pip install --python "$python" --no-deps)
+  torch=$(grep -E '^torch==' "config/requirements/$device.txt")
+  # The CPU build of torch comes from pip's own sources where one has it, else from PyTorch's index.
+  if ! "${pip[@]}" --dry-run "$torch" >>"$SETUP_LOG" 2>&1; then
+    [[ "$torch" == *+cpu ]] && export UV_INDEX="${UV_INDEX:+$UV_INDEX }https://download.pytorch.org/whl/cpu"
+  fi
+  shown "packages of config/requirements/$device.txt" "${pip[@]}" --compile-bytecode -r "config/requirements/$device.txt" \
+    || die "config/requirements/$device.txt cannot be installed: $(setup_cause) (log: $SETUP_LOG); check the network or pip's index settings, then run the same command again"
+}
+
+# Make .venv from the lock for device $1 with interpreter $2, unless it is there already. Sets KIT_PYTHON.
+make_environment() {
+  local device=$1 base=$2 identity start=$SECONDS
+  if [[ -n "${VENV:-}" ]]; then
+    KIT_PYTHON="$VENV/bin/python"
+    use_given_environment
+    return
+  fi
+  KIT_PYTHON=.venv/bin/python
+  identity=$(lock_identity "$device" "$base")
+  [[ "$(cat .venv/.lock 2>/dev/null)" == "$identity" ]] && return
+  mkdir -p outputs
+  exec 9>outputs/.setup.lock
+  flock 9 # a second first run waits for this one
+  if [[ "$(cat .venv/.lock 2>/dev/null)" != "$identity" ]]; then
+    need_space "$device"
+    : >"$SETUP_LOG"
+    printf 'set-up (once): %s environment in .venv with %s; log: %s\n' "$device" "$("$base" -V)" "$SETUP_LOG" >&2
+    "$base" -m venv --clear .venv >>"$SETUP_LOG" 2>&1 \
+      || die "$base cannot make a virtual environment: $(tail -n 1 "$SETUP_LOG"); install its venv module (Debian, Ubuntu: apt install python3-venv)"
+    export_indexes .venv/bin/python
+    shown "uv $UV_VERSION" .venv/bin/python -m pip install --quiet --disable-pip-version-check "uv==$UV_VERSION" \
+      || die "uv==$UV_VERSION cannot be installed: $(tail -n 1 "$SETUP_LOG") (log: $SETUP_LOG); check the network or pip's index settings, then run the same command again"
+    install_lock "$device" .venv/bin/uv .venv/bin/python
+    install_kit "$device" .venv/bin/uv pip install --python .venv/bin/python
+    printf '%s\n' "$identity" >.venv/.lock
+    printf 'set-up done in %d s\n' $((SECONDS - start)) >&2
+  fi
+  exec 9>&-
+}
+
+# The kit itself, by reference: its entry points are how the CPU platform reaches every process.
+install_kit() {
+  local device=$1
+  shift
+  local -a what=(-e .)
+  [[ "$device" == cpu ]] && what+=(./config/requirements/vllm-alias)
+  shown "the kit itself" "$@" --no-deps --no-build-isolation "${what[@]}" \
+    || die "the kit cannot be installed into the environment: $(setup_cause) (log: $SETUP_LOG)"
+}
+
+# The tools of the tests and of `make check`, beside the stack in KIT_PYTHON's environment.
+install_tools() {
+  local identity
+  identity=$(sha256sum config/requirements/dev.txt | cut -d' ' -f1)
+  [[ -n "${VENV:-}" || "$(cat .venv/.tools 2>/dev/null)" == "$identity" ]] && return
+  export_indexes .venv/bin/python
+  shown "packages of config/requirements/dev.txt" .venv/bin/uv pip install --python .venv/bin/python --no-deps \
+    -r config/requirements/dev.txt \
+    || die "config/requirements/dev.txt cannot be installed: $(setup_cause) (log: $SETUP_LOG)"
+  printf '%s\n' "$identity" >.venv/.tools
+}
+
+# A given environment is left as it is, but for the kit's own entry.
+use_given_environment() {
+  "$KIT_PYTHON" -c 'import importlib.metadata as m; [m.version(n) for n in ("verl", "torch", "vllm", "ray")]' 2>/dev/null \
+    || die "VENV=$VENV: verl, torch, vllm and ray are not all installed there; install config/requirements/*.txt into it, or unset VENV to have .venv made"
+  "$KIT_PYTHON" -c 'import importlib.metadata as m; m.version("ppo-kit")' 2>/dev/null && return
+  mkdir -p outputs
+  : >"$SETUP_LOG"
+  export_indexes "$KIT_PYTHON"
+  install_kit given "$KIT_PYTHON" -m pip install
+}
