@@ -3,7 +3,7 @@
 
 SCRIPTS := train.sh test.sh trainer/setup.sh config/requirements/lock.sh .ci/run
 
-check: .venv/.tools
+check: .venv/kit-tools
 	.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
 	.venv/bin/mypy
@@ -11,7 +11,7 @@ check: .venv/.tools
 	.venv/bin/shfmt -d -i 2 -bn -ci $(SCRIPTS)
 
 # Collecting no test makes the environment and nothing else.
-.venv/.tools: config/requirements/dev.txt
+.venv/kit-tools: config/requirements/dev.txt
 	./test.sh --version
 
 test:

@@ -18,11 +18,11 @@ from transformers import GenerationConfig, PreTrainedTokenizerFast, Qwen2Config,
 
 from data import arith
 
-TARGET = 0.4  # share of sampled answers to be right when warm-up ends
+TARGET = 0.3  # share of sampled answers to be right when warm-up ends
 CHECK_EVERY = 10  # steps
 MAX_STEPS = 2000
 BATCH = 128
-LEARNING_RATE = 3e-3
+LEARNING_RATE = 2e-3
 END, PAD = "<|end|>", "<|pad|>"
 ROLES = ("<|system|>", "<|user|>", "<|assistant|>")
 CHAT_TEMPLATE = (

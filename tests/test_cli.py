@@ -52,7 +52,7 @@ def test_a_flag_without_its_value() -> None:
         (["--model", "no-such/model"], "no-such/model: "),
         (["--data", "builtin:x", "--val_data", "y"], "builtin:x: there is no such built-in data"),
         (["--batch_size", "100000"], "--batch_size 100000: "),
-        (["--micro_batch_size", "7"], "--micro_batch_size 7 does not divide the 64 samples"),
+        (["--micro_batch_size", "7"], "--micro_batch_size 7 does not divide the 16 samples"),
         (["--run_name", "a/b"], "--run_name 'a/b': a name of one folder"),
         (["trainer.total_epoch=3"], "an override for verl (trainer.total_epoch=3): Could not override"),
         (["trainer.total_epochs=[3"], "an override for verl (trainer.total_epochs=[3): "),
@@ -136,7 +136,7 @@ def test_a_lock_that_cannot_be_installed(tmp_path) -> None:
     last = result.complaints[-1]
     assert last.startswith("train.sh: config/requirements/cpu.txt cannot be installed: ")
     assert "six==999.0" in last
-    assert not (kit / ".venv/.lock").exists()
+    assert not (kit / ".venv/kit-lock").exists()
 
 
 def test_values_reach_the_settings_unchanged(tmp_path) -> None:

@@ -47,8 +47,8 @@ def test_all_faults_are_found_at_once() -> None:
     assert found == (
         "--modle: there is no such flag; did you mean --model?",
         "'what': neither a flag (--name) nor an override for verl (key=value)",
-        "--lr='fast': allowed: a number above 0",
         "N_GPUS='-1': allowed: a whole number 1 or more",
+        "--lr='fast': allowed: a number above 0",
     )
 
 

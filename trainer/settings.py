@@ -122,6 +122,8 @@ def _with_defaults(knobs: Sequence[Knob], values: Mapping[str, Value], device: s
             text = knob.cpu
         if knob.tiny and out.get(DEFAULT_MODEL_ENV) == "builtin:tiny":
             text = knob.tiny
+        if knob.env == "TOTAL_STEPS" and "EPOCHS" in values:
+            text = AUTO  # who asks for epochs gets them whole
         out[knob.env] = knob.parse(text) if text else ""
     return out
 

@@ -44,8 +44,14 @@ lock_identity() {
   {
     "$python" -V
     printf '%s\n' "$device" "$UV_VERSION"
-    cat "config/requirements/$device.txt" pyproject.toml config/requirements/vllm-alias/pyproject.toml
+    cat "config/requirements/$device.txt" config/requirements/vllm-alias/pyproject.toml
   } | sha256sum | cut -d' ' -f1
+}
+
+# Is the content of file "$2" what stamp "$1" says was installed? Its identity is left in $stamp.
+installed() {
+  stamp=$(sha256sum "$2" | cut -d' ' -f1)
+  [[ "$(cat "$1" 2>/dev/null)" == "$stamp" ]]
 }
 
 # Hand pip's configured indexes to uv, which does not read pip's settings.
@@ -111,7 +117,7 @@ install_lock() {
 
 # Make .venv from the lock for device $1 with interpreter $2, unless it is there already. Sets KIT_PYTHON.
 make_environment() {
-  local device=$1 base=$2 identity start=$SECONDS
+  local device=$1 base=$2 identity stamp start=$SECONDS
   if [[ -n "${VENV:-}" ]]; then
     KIT_PYTHON="$VENV/bin/python"
     use_given_environment
@@ -119,11 +125,11 @@ make_environment() {
   fi
   KIT_PYTHON=.venv/bin/python
   identity=$(lock_identity "$device" "$base")
-  [[ "$(cat .venv/.lock 2>/dev/null)" == "$identity" ]] && return
+  [[ "$(cat .venv/kit-lock 2>/dev/null)" == "$identity" ]] && installed .venv/kit-entry pyproject.toml && return
   mkdir -p outputs
   exec 9>outputs/.setup.lock
   flock 9 # a second first run waits for this one
-  if [[ "$(cat .venv/.lock 2>/dev/null)" != "$identity" ]]; then
+  if [[ "$(cat .venv/kit-lock 2>/dev/null)" != "$identity" ]]; then
     need_space "$device"
     : >"$SETUP_LOG"
     printf 'set-up (once): %s environment in .venv with %s; log: %s\n' "$device" "$("$base" -V)" "$SETUP_LOG" >&2
@@ -134,8 +140,10 @@ make_environment() {
       || die "uv==$UV_VERSION cannot be installed: $(tail -n 1 "$SETUP_LOG") (log: $SETUP_LOG); check the network or pip's index settings, then run the same command again"
     install_lock "$device" .venv/bin/uv .venv/bin/python
     install_kit "$device" .venv/bin/uv pip install --python .venv/bin/python
-    printf '%s\n' "$identity" >.venv/.lock
+    printf '%s\n' "$identity" >.venv/kit-lock
     printf 'set-up done in %d s\n' $((SECONDS - start)) >&2
+  elif ! installed .venv/kit-entry pyproject.toml; then
+    install_kit "$device" .venv/bin/uv pip install --python .venv/bin/python
   fi
   exec 9>&-
 }
@@ -148,18 +156,18 @@ install_kit() {
   [[ "$device" == cpu ]] && what+=(./config/requirements/vllm-alias)
   shown "the kit itself" "$@" --no-deps --no-build-isolation "${what[@]}" \
     || die "the kit cannot be installed into the environment: $(setup_cause) (log: $SETUP_LOG)"
+  [[ "$device" == given ]] || sha256sum pyproject.toml | cut -d' ' -f1 >.venv/kit-entry
 }
 
 # The tools of the tests and of `make check`, beside the stack in KIT_PYTHON's environment.
 install_tools() {
-  local identity
-  identity=$(sha256sum config/requirements/dev.txt | cut -d' ' -f1)
-  [[ -n "${VENV:-}" || "$(cat .venv/.tools 2>/dev/null)" == "$identity" ]] && return
+  local stamp
+  [[ -n "${VENV:-}" ]] || installed .venv/kit-tools config/requirements/dev.txt && return
   export_indexes .venv/bin/python
   shown "packages of config/requirements/dev.txt" .venv/bin/uv pip install --python .venv/bin/python --no-deps \
     -r config/requirements/dev.txt \
     || die "config/requirements/dev.txt cannot be installed: $(setup_cause) (log: $SETUP_LOG)"
-  printf '%s\n' "$identity" >.venv/.tools
+  printf '%s\n' "$stamp" >.venv/kit-tools
 }
 
 # A given environment is left as it is, but for the kit's own entry.

@@ -2,7 +2,7 @@
 
 import re
 
-NUMBER = re.compile(r"[-+]?\d+")
+NUMBER = re.compile(r"[-+]?[0-9]+")
 LONGEST = 4096  # characters looked at, from the end
 
 

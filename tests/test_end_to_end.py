@@ -1,0 +1,180 @@
+"""The whole stack, with no GPU: real verl, Ray, FSDP2 and vLLM, started by ./train.sh as a person would.
+
+Marked e2e; each starts everything, which takes one to two minutes on 2 cores.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from data import arith
+from tests.command import clean_environment, metrics, train_sh
+from trainer import ROOT
+
+pytestmark = pytest.mark.e2e
+
+
+@pytest.fixture(scope="module")
+def output(tmp_path_factory) -> Path:
+    """One output folder for all runs here, so that the built-in models are made once."""
+    return tmp_path_factory.mktemp("outputs")
+
+
+def summary(output: Path, run: str) -> dict[str, object]:
+    return json.loads((output / "runs" / run / "summary.json").read_text())
+
+
+def greedy_accuracy(folder: Path) -> float:
+    """The share of held-out sums that the model in ``folder`` gets right, with transformers alone."""
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    from reward.entry import compute_score
+
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
+    problems = arith.problems()[1]
+    prompts = tokenizer.apply_chat_template(
+        [[{"role": "user", "content": arith.question(problem)}] for problem in problems],
+        add_generation_prompt=True,
+        return_tensors="pt",
+        return_dict=True,
+    )
+    replies = model.generate(**prompts, max_new_tokens=8, do_sample=False)[:, prompts["input_ids"].shape[1] :]
+    texts = tokenizer.batch_decode(replies, skip_special_tokens=True)
+    scores = [
+        compute_score("arith", text, arith.answer(problem))["acc"]
+        for text, problem in zip(texts, problems, strict=True)
+    ]
+    return sum(scores) / len(scores)
+
+
+def left_behind(before: set[str]) -> set[str]:
+    """Processes of the stack, sockets and shared memory that were not there before."""
+    return footprint() - before
+
+
+def footprint() -> set[str]:
+    names = {
+        f"{p.pid} {' '.join(p.info['cmdline'][:4])}"
+        for p in psutil.process_iter(["cmdline", "status"])
+        if p.info["status"] != psutil.STATUS_ZOMBIE
+        and any(word in " ".join(p.info["cmdline"] or []).lower() for word in ("ray", "vllm", "verl"))
+        and "pytest" not in " ".join(p.info["cmdline"])
+    }
+    shared = {str(path) for path in Path("/dev/shm").iterdir()}
+    temporary = {str(path) for path in Path("/tmp").iterdir() if path.is_socket() or path.name.startswith("ppo-kit-")}
+    return names | shared | temporary
+
+
+@pytest.fixture(scope="module")
+def main_run(output) -> dict[str, object]:
+    """The line of the README: no arguments (but for where to write)."""
+    before = footprint()
+    started = time.monotonic()
+    result = train_sh("--run_name", "main", timeout=900, OUTPUT_DIR=str(output))
+    assert result.status == 0, result.err
+    assert time.monotonic() - started < 900
+    assert left_behind(before) == set()
+    assert "no GPU here: training builtin:tiny on builtin:arith" in result.out
+    found = summary(output, "main")
+    assert f"held-out accuracy: {found['accuracy_before']:.1%} before, {found['accuracy_after']:.1%} after" in result.out
+    return found
+
+
+def test_it_learns(main_run) -> None:
+    assert main_run["accuracy_after"] >= main_run["accuracy_before"] + 0.20
+
+
+def test_the_exported_model_is_the_better_one(main_run, output) -> None:
+    folder = Path(str(main_run["checkpoint"]))
+    assert folder.is_relative_to(output / "checkpoints" / "main")
+    (start,) = (output / "cache" / "models").glob("tiny-*/")
+    assert greedy_accuracy(start) == pytest.approx(main_run["accuracy_before"], abs=0.01)
+    assert greedy_accuracy(folder) == pytest.approx(main_run["accuracy_after"], abs=0.03)  # exported in bfloat16
+
+
+def test_a_seed_repeats_the_run(main_run, output) -> None:
+    """Data order, warm-up and sampling: the same first steps, from a model warmed up anew."""
+    (made,) = (output / "cache" / "models").glob("tiny-*/")
+    made.rename(made.with_name("first"))
+    result = train_sh("--run_name", "again", "--total_steps", "2", timeout=600, OUTPUT_DIR=str(output))
+    assert result.status == 0, result.err
+    assert (made / "model.safetensors").read_bytes() == (made.with_name("first") / "model.safetensors").read_bytes()
+    first, again = metrics(output / "runs" / "main"), metrics(output / "runs" / "again")
+    for step in (1, 2):
+        for name in ("critic/score/mean", "response_length/mean", "actor/pg_loss", "critic/vf_loss", "actor/entropy"):
+            assert again[step][name] == pytest.approx(first[step][name], rel=1e-3, abs=1e-5), (step, name)
+
+
+def test_two_ranks_and_two_replicas(output) -> None:
+    result = train_sh(
+        *("--run_name", "two", "--n_gpus", "2", "--total_steps", "2"), timeout=900, OUTPUT_DIR=str(output)
+    )
+    assert result.status == 0, result.err
+    assert metrics(output / "runs" / "two").keys() == {0, 1, 2}
+    shards = (output / "checkpoints" / "two" / "global_step_2" / "actor").glob("model_world_size_2_rank_*.pt")
+    assert len(list(shards)) == 2
+    assert (Path(str(summary(output, "two")["checkpoint"])) / "model.safetensors").is_file()
+
+
+def test_a_real_chat_model_with_lora_by_raw_overrides(output) -> None:
+    from transformers import AutoModelForCausalLM
+
+    lora = ("actor_rollout_ref.model.lora_rank=8", "actor_rollout_ref.model.lora_alpha=16")
+    small = ("--batch_size", "8", "--mini_batch_size", "8", "data.val_max_samples=8")
+    result = train_sh(
+        *("--model", "builtin:smollm2", "--run_name", "lora", "--total_steps", "2", *small, *lora),
+        timeout=1200,
+        OUTPUT_DIR=str(output),
+    )
+    assert result.status == 0, result.err
+    folder = Path(str(summary(output, "lora")["checkpoint"]))
+    assert (folder / "lora_adapter" / "adapter_model.safetensors").is_file()
+    assert AutoModelForCausalLM.from_pretrained(folder).num_parameters() > 130e6
+
+
+@pytest.mark.parametrize(("signum", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_stopping_ends_everything_within_20_seconds(output, signum, status) -> None:
+    before = footprint()
+    name = f"stop-{status}"
+    with (output / f"{name}.log").open("w") as log:
+        process = subprocess.Popen(
+            [str(ROOT / "train.sh"), "--run_name", name],
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            env=clean_environment(OUTPUT_DIR=str(output)),
+            start_new_session=True,
+        )
+        # Ctrl-C in the middle of training; SIGTERM while vLLM starts.
+        awaited = "step 1/" if signum == signal.SIGINT else "starting vLLM"
+        deadline = time.monotonic() + 300
+        while awaited not in (output / f"{name}.log").read_text():
+            assert process.poll() is None, (output / f"{name}.log").read_text()
+            assert time.monotonic() < deadline
+            time.sleep(0.5)
+        started = time.monotonic()
+        os.killpg(process.pid, signum) if signum == signal.SIGINT else process.send_signal(signum)
+        assert process.wait(timeout=60) == status
+    assert time.monotonic() - started < 20
+    assert left_behind(before) == set()
+
+
+def test_a_run_that_fails_names_its_cause(output) -> None:
+    """A fault that no check can see beforehand: the reward function breaks in verl's worker."""
+    result = train_sh(
+        *("--run_name", "broken", "--total_steps", "1"),
+        "reward.custom_reward_function.name=no_such_function",
+        timeout=600,
+        OUTPUT_DIR=str(output),
+    )
+    assert result.status == 1
+    assert len(result.complaints) <= 15
+    assert "no_such_function" in result.err
+    assert str(output / "runs" / "broken" / "train.log") in result.complaints[-1]

@@ -1,0 +1,71 @@
+"""The cause of a failed run, from logs as Ray and vLLM write them."""
+
+from trainer.failure import describe, find_cause
+
+RAY_OOM = """\
+ray init kwargs: {'num_cpus': 16}
+\x1b[36m(WorkerDict pid=71)\x1b[0m loading
+Error executing job with overrides: []
+Traceback (most recent call last):
+  File "main_ppo.py", line 74, in run_ppo
+    ray.get(runner.run.remote(config))
+ray.exceptions.RayTaskError(RuntimeError): \x1b[36mray::TaskRunnerV1.run()\x1b[39m (pid=70, ip=127.0.0.1)
+  File "trainer_base.py", line 300, in _setup
+ray.exceptions.RayTaskError(RuntimeError): \x1b[36mray::WorkerDict.critic_reset()\x1b[39m (pid=71, ip=127.0.0.1)
+  File "transformer_impl.py", line 200, in initialize
+RuntimeError: [enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: can't allocate memory
+"""
+
+VLLM = """\
+\x1b[36m(vLLMHttpServer pid=9)\x1b[0m ERROR 11-21 10:38:53 [core.py:1] EngineCore failed to start.
+\x1b[36m(vLLMHttpServer pid=9)\x1b[0m ERROR 11-21 10:38:53 [core.py:1] Traceback (most recent call last):
+\x1b[36m(vLLMHttpServer pid=9)\x1b[0m ERROR 11-21 10:38:53 [core.py:1]   File "core.py", line 5, in run
+\x1b[36m(vLLMHttpServer pid=9)\x1b[0m ERROR 11-21 10:38:53 [core.py:1] ValueError: Head size 16 is not supported
+Error executing job with overrides: []
+Traceback (most recent call last):
+  File "main_ppo.py", line 74, in run_ppo
+ray.exceptions.RayTaskError(RuntimeError): ray::TaskRunnerV1.run() (pid=70, ip=127.0.0.1)
+  File "core_client.py", line 5, in wait
+RuntimeError: Engine core initialization failed. See root cause above. Failed core proc(s): {}
+"""
+
+RETRIED = """\
+(W pid=1) Traceback (most recent call last):
+(W pid=1)   File "a.py", line 1
+(W pid=1) ConnectionError: will try again
+step 1
+Traceback (most recent call last):
+  File "a.py", line 2
+KeyError: 'data_source'
+"""
+
+
+def test_the_innermost_exception_through_ray() -> None:
+    cause = find_cause(RAY_OOM)
+    assert cause is not None
+    assert cause.type == "RuntimeError"
+    assert cause.text.startswith("[enforce fail at alloc_cpu.cpp:127]")
+
+
+def test_the_root_cause_in_another_process() -> None:
+    cause = find_cause(VLLM)
+    assert cause is not None
+    assert (cause.type, cause.text) == ("ValueError", "Head size 16 is not supported")
+    assert cause.who == "vLLMHttpServer pid=9"
+
+
+def test_an_exception_that_was_survived_is_not_the_cause() -> None:
+    cause = find_cause(RETRIED)
+    assert cause is not None
+    assert cause.type == "KeyError"
+
+
+def test_an_error_that_is_only_mentioned_is_no_exception() -> None:
+    assert find_cause("ValueError: quoted in a response of the model\nstep 1\n") is None
+
+
+def test_the_report_is_short_and_names_the_log() -> None:
+    for log in (RAY_OOM, VLLM, "killed\n" * 400):
+        report = describe(log, 1, "/x/train.log").splitlines()
+        assert len(report) <= 15
+        assert report[-1] == "the whole log: /x/train.log"

@@ -1,0 +1,95 @@
+"""Ending a run's own processes, whatever they did to get away, and what they left."""
+
+import os
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import pytest
+
+SUPERVISOR = """
+import os, subprocess, sys, time
+from pathlib import Path
+from trainer import processes
+
+processes.become_subreaper()
+traces = processes.Traces()
+child = subprocess.Popen([sys.executable, "-c", {child!r}], start_new_session=True)
+while not Path({ready!r}).exists():
+    time.sleep(0.05)
+traces.look()
+if {dies_first}:
+    child.wait()
+started = time.monotonic()
+processes.end_all(traces, patience=1.0)
+assert not processes.descendants()
+print(time.monotonic() - started)
+"""
+
+# Detaches a grandchild that ignores SIGTERM, holds shared memory and a socket in /tmp, and outlives its parent.
+CHILD = """
+import subprocess, sys
+subprocess.Popen([sys.executable, "-c", {grandchild!r}], start_new_session=True)
+"""
+GRANDCHILD = """
+import os, signal, socket, time
+from multiprocessing import resource_tracker, shared_memory
+from pathlib import Path
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+shm = shared_memory.SharedMemory(name={shm!r}, create=True, size=64)
+resource_tracker.unregister(shm._name, "shared_memory")
+listener = socket.socket(socket.AF_UNIX)
+listener.bind({sock!r})
+Path({ready!r}).write_text(str(os.getpid()))
+time.sleep({lives})
+"""
+
+
+@pytest.mark.parametrize("dies_first", [False, True])
+def test_nothing_is_left(tmp_path, dies_first) -> None:
+    unique = f"ppokit-test-{os.getpid()}-{dies_first}"
+    shm, sock, ready = f"/dev/shm/{unique}", f"/tmp/{unique}.sock", tmp_path / "ready"
+    grandchild = GRANDCHILD.format(shm=unique, sock=sock, ready=str(ready), lives=60)
+    code = SUPERVISOR.format(child=CHILD.format(grandchild=grandchild), ready=str(ready), dies_first=dies_first)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    assert float(done.stdout) < 8
+    assert not Path(f"/proc/{ready.read_text()}").exists()
+    assert not Path(shm).exists()
+    assert not Path(sock).exists()
+
+
+def test_what_belongs_to_others_stays(tmp_path) -> None:
+    """Shared memory and processes of another run, started meanwhile, are left alone."""
+    code = textwrap.dedent(
+        """
+        import time
+        from multiprocessing import shared_memory
+        shm = shared_memory.SharedMemory(name={name!r}, create=True, size=64)
+        print("ready", flush=True)
+        time.sleep(60)
+        """
+    )
+    name = f"ppokit-other-{os.getpid()}"
+    from trainer import processes
+
+    traces = processes.Traces()
+    # setsid and a double fork: not a descendant of this process any more
+    script = f"import os, sys\nif os.fork(): os._exit(0)\nos.setsid()\n{code.format(name=name)}"
+    other = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
+    assert other.stdout is not None
+    other.stdout.readline()
+    try:
+        traces.look()
+        traces.remove()
+        assert traces.own == set()
+        assert Path(f"/dev/shm/{name}").exists()
+    finally:
+        holder = next(
+            pid for pid in Path("/proc").glob("[0-9]*") if name.encode() in (pid / "cmdline").read_bytes()
+        )
+        os.kill(int(holder.name), 9)
+        Path(f"/dev/shm/{name}").unlink()
+        time.sleep(0.1)
