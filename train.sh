@@ -63,6 +63,7 @@ parse() {
 
 main() {
   local python device
+  [[ -z "${VENV:-}" || "$VENV" == /* ]] || VENV=$PWD/$VENV
   python=$(find_python)
   [[ "$python" == /* ]] || python=$PWD/$python
   export PYTHONPATH="$root${PYTHONPATH:+:$PYTHONPATH}"

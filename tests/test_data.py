@@ -1,9 +1,16 @@
 """The built-in task and models."""
 
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
 import torch
 from transformers import AutoTokenizer
 
 from data import arith, models, parquet, tiny
+from trainer import preflight
+from trainer.settings import UserError, read_settings
 
 
 def test_no_held_out_problem_is_trained_on() -> None:
@@ -34,6 +41,10 @@ def test_the_prompt_of_a_problem(small_model) -> None:
     assert tokenizer.decode(labels[1][labels[1] >= 0]) == "21<|end|>"
 
 
+def test_the_forgetful_teacher() -> None:
+    assert [arith.forgetful_answer(p) for p in ((37, 85), (10, 11), (95, 5), (99, 99))] == ["112", "21", "90", "188"]
+
+
 def test_the_head_size_of_configurations() -> None:
     assert models.Model("", {"hidden_size": 896, "num_attention_heads": 14}).head_size == 64
     assert models.Model("", {"hidden_size": 1024, "num_attention_heads": 16, "head_dim": 128}).head_size == 128
@@ -54,3 +65,34 @@ def test_warm_up_repeats_with_its_seed(monkeypatch) -> None:
     first = weights(1)
     assert torch.equal(first, weights(1))
     assert not torch.equal(first, weights(2))
+
+
+def write_parquet(path: Path, **columns: object) -> Path:
+    pq.write_table(pa.table(columns), path)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (None, "there is no such file"),
+        (b"prompt,answer\n", "not a parquet file"),
+        ({"prompt": ["x"]}, "no column data_source, reward_model"),
+    ],
+)
+def test_a_data_file_that_verl_cannot_use(tmp_path, content, message) -> None:
+    path = tmp_path / "train.parquet"
+    if isinstance(content, bytes):
+        path.write_bytes(content)
+    elif content:
+        write_parquet(path, **content)
+    with pytest.raises(parquet.DataError, match=message):
+        parquet.prepare(str(path), "", tmp_path)
+
+
+def test_a_data_source_that_no_rule_scores(tmp_path, small_model) -> None:
+    rows = {"prompt": ["x"] * 99, "data_source": ["maths"] * 99, "reward_model": ["y"] * 99}
+    file = str(write_parquet(tmp_path / "train.parquet", **rows))
+    environ = {"DATA": file, "VAL_DATA": file, "MODEL_PATH": str(small_model), "OUTPUT_DIR": str(tmp_path)}
+    with pytest.raises(UserError, match="no rule scores data_source 'maths'; there are rules for arith"):
+        preflight.check(read_settings(environ, [], gpus=0), print)

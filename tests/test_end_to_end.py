@@ -84,7 +84,8 @@ def main_run(output) -> dict[str, object]:
     assert left_behind(before) == set()
     assert "no GPU here: training builtin:tiny on builtin:arith" in result.out
     found = summary(output, "main")
-    assert f"held-out accuracy: {found['accuracy_before']:.1%} before, {found['accuracy_after']:.1%} after" in result.out
+    before_and_after = f"{found['accuracy_before']:.1%} before, {found['accuracy_after']:.1%} after"
+    assert f"held-out accuracy: {before_and_after}" in result.out
     return found
 
 

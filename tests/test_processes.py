@@ -35,8 +35,9 @@ subprocess.Popen([sys.executable, "-c", {grandchild!r}], start_new_session=True)
 """
 GRANDCHILD = """
 import os, signal, socket, time
-from multiprocessing import resource_tracker, shared_memory
+from multiprocessing import get_context, resource_tracker, shared_memory
 from pathlib import Path
+lock = get_context("spawn").Lock()  # a named semaphore
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
 shm = shared_memory.SharedMemory(name={shm!r}, create=True, size=64)
 resource_tracker.unregister(shm._name, "shared_memory")
@@ -53,11 +54,13 @@ def test_nothing_is_left(tmp_path, dies_first) -> None:
     shm, sock, ready = f"/dev/shm/{unique}", f"/tmp/{unique}.sock", tmp_path / "ready"
     grandchild = GRANDCHILD.format(shm=unique, sock=sock, ready=str(ready), lives=60)
     code = SUPERVISOR.format(child=CHILD.format(grandchild=grandchild), ready=str(ready), dies_first=dies_first)
+    before = set(Path("/dev/shm").iterdir())
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
     assert float(done.stdout) < 8
     assert not Path(f"/proc/{ready.read_text()}").exists()
     assert not Path(shm).exists()
+    assert set(Path("/dev/shm").iterdir()) == before
     assert not Path(sock).exists()
 
 
@@ -87,9 +90,7 @@ def test_what_belongs_to_others_stays(tmp_path) -> None:
         assert traces.own == set()
         assert Path(f"/dev/shm/{name}").exists()
     finally:
-        holder = next(
-            pid for pid in Path("/proc").glob("[0-9]*") if name.encode() in (pid / "cmdline").read_bytes()
-        )
+        holder = next(pid for pid in Path("/proc").glob("[0-9]*") if name.encode() in (pid / "cmdline").read_bytes())
         os.kill(int(holder.name), 9)
         Path(f"/dev/shm/{name}").unlink()
         time.sleep(0.1)

@@ -19,9 +19,9 @@ def say(text: str) -> None:
     print(text, flush=True)
 
 
-def announce(settings: Settings, given: set[str]) -> None:
+def announce(settings: Settings) -> None:
     """Say in one line what was chosen for the person, where that is not what the table's defaults are."""
-    if settings.text("DEVICE") == "cpu" and "DEVICE" not in given:
+    if settings.text("DEVICE") == "cpu" and "DEVICE" not in os.environ.get("KIT_GIVEN", "").split():
         model, data = settings.text("MODEL_PATH"), settings.text("DATA")
         say(f"no GPU here: training {model} on {data} with the CPU build of the same stack (choose with --device)")
 
@@ -29,10 +29,10 @@ def announce(settings: Settings, given: set[str]) -> None:
 def run(settings: Settings) -> int:
     """Do everything; return the exit status."""
     started = time.monotonic()
-    plan = preflight.check(settings, say)
     tmp: Path | None = None
     traces = processes.Traces()
     try:
+        plan = preflight.check(settings, say)
         made = launch.new_run(settings)
         tmp = launch.temporary_folder()
         config = compose.resolve(launch.environment(settings, plan, made, tmp), settings.overrides)
@@ -67,9 +67,8 @@ def main() -> int:
     processes.become_subreaper()
     launch.on_signals()
     try:
-        given = set(os.environ.get("KIT_GIVEN", "").split())
         settings = read_settings(os.environ, sys.argv[1:])
-        announce(settings, given)
+        announce(settings)
         return run(settings)
     except UserError as error:
         return fail(error)

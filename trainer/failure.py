@@ -1,6 +1,7 @@
 """The one exception that matters, out of a log of hundreds of lines of nested tracebacks."""
 
 import re
+import signal
 from dataclasses import dataclass
 
 PREFIX = re.compile(r"^\x1b?\[?\d*m?\((?P<who>[^()]*?pid=\d+[^()]*)\)\x1b?\[?\d*m? ?")
@@ -23,6 +24,7 @@ MESSENGERS = (
 )
 MESSENGER_TEXT = ("See root cause above", "Engine core initialization failed", "EngineCore encountered an issue")
 SHOWN = 6  # lines of the message
+WIDEST = 300  # characters of a line
 
 
 @dataclass(frozen=True)
@@ -78,8 +80,11 @@ def describe(log: str, status: int, path: str) -> str:
     cause = find_cause(log)
     if cause is None:
         tail = [line for line in log.splitlines() if line.strip()][-SHOWN:]
-        what = f"the run ended with status {status} and no exception; its last lines:\n  " + "\n  ".join(tail)
+        how = f"was killed by {signal.Signals(-status).name}" if status < 0 else f"ended with status {status}"
+        hint = " (out of memory?)" if status == -signal.SIGKILL else ""
+        what = f"the run {how}{hint} and left no exception; its last lines:\n  " + "\n  ".join(tail)
     else:
         where = f" (in {cause.who})" if cause.who else ""
         what = f"the run failed{where}: {cause.type}: " + cause.text.replace("\n", "\n  ")
-    return f"{what}\nthe whole log: {path}"
+    lines = [line if len(line) <= WIDEST else line[:WIDEST] + " ..." for line in what.splitlines()]
+    return "\n".join([*lines, f"the whole log: {path}"])

@@ -19,8 +19,6 @@ from trainer.preflight import Plan
 from trainer.progress import Progress
 from trainer.settings import Settings, UserError
 
-SECRETS = ("API_KEY", "TOKEN", "SECRET", "PASSWORD")
-
 
 class Stopped(BaseException):
     """The run was asked to end by a signal."""
@@ -43,9 +41,16 @@ class Run:
     checkpoints: Path  # global_step_N/ and, when it is over, model/
 
     def make_folders(self) -> None:
-        """Make the run's folders."""
-        self.folder.mkdir(parents=True)
-        self.checkpoints.mkdir(parents=True)
+        """Make the run's folders.
+
+        Raises:
+            UserError: another run took the name meanwhile.
+        """
+        try:
+            self.folder.mkdir(parents=True)
+            self.checkpoints.mkdir(parents=True)
+        except FileExistsError as error:
+            raise UserError(f"--run_name {self.name}: {error.filename} is there already; take another name") from None
 
     @property
     def model(self) -> Path:
@@ -65,7 +70,7 @@ def new_run(settings: Settings) -> Run:
         name = "-".join(Path(part.removeprefix("builtin:")).stem for part in parts)
     if Path(name).name != name or name in (".", ".."):
         raise UserError(f"--run_name {name!r}: a name of one folder, without slashes")
-    output = Path(settings.text("OUTPUT_DIR")).expanduser().resolve()
+    output = settings.output
     run = Run(name, output / "runs" / name, output / "checkpoints" / name)
     if run.folder.exists() or run.checkpoints.exists():
         raise UserError(f"--run_name {name}: there is such a run in {output}; take another name, or remove that one")

@@ -1,11 +1,14 @@
 """All that can be known to fail before Ray starts: data, model, batch shape, disk, shared memory."""
 
+import importlib.util
 import shutil
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from data import models, parquet
+from reward.rules import RULES
 from trainer.settings import Settings, UserError
 
 # vLLM's CPU attention kernels: vllm/v1/attention/backends/cpu_attn.py, get_supported_head_sizes
@@ -37,7 +40,7 @@ def check(settings: Settings, say: Callable[[str], None]) -> Plan:
     Raises:
         UserError: with every fault found, one line each.
     """
-    cache = Path(settings.text("OUTPUT_DIR")).expanduser().resolve() / "cache"
+    cache = settings.output / "cache"
     faults: list[str] = _disk_faults(cache)
     files: tuple[Path, Path] | None = None
     steps = 0
@@ -45,6 +48,7 @@ def check(settings: Settings, say: Callable[[str], None]) -> Plan:
         files = parquet.prepare(settings.text("DATA"), settings.text("VAL_DATA"), cache / "data")
         rows = parquet.row_count(files[0])
         steps = rows // settings.integer("BATCH_SIZE")
+        faults += _reward_faults(settings, files)
         if not steps:
             faults.append(f"--batch_size {settings.integer('BATCH_SIZE')}: {files[0]} has only {rows} prompts")
     except parquet.DataError as error:
@@ -72,6 +76,19 @@ def check(settings: Settings, say: Callable[[str], None]) -> Plan:
     return Plan(model, *files, micro, steps, bucket)
 
 
+def _reward_faults(settings: Settings, files: tuple[Path, Path]) -> list[str]:
+    """A data source that no rule scores, unless the person brings a reward function of verl's."""
+    if any(word.lstrip("+~").startswith("reward.") for word in settings.overrides):
+        return []
+    unknown = sorted(parquet.data_sources(*files) - RULES.keys())
+    if unknown:
+        return [
+            f"--data {settings.text('DATA')}: no rule scores data_source {', '.join(map(repr, unknown))}; "
+            f"there are rules for {', '.join(RULES)} (reward/rules/__init__.py)"
+        ]
+    return []
+
+
 def samples_per_rank(settings: Settings) -> int:
     """Return how many samples of a mini batch one rank sees."""
     return settings.integer("MINI_BATCH_SIZE") * settings.integer("ROLLOUT_N") // settings.integer("N_GPUS")
@@ -96,8 +113,8 @@ def bucket_megabytes(model: models.Model) -> int:
 
 
 def _device_faults(settings: Settings, model: models.Model, bucket: int) -> list[str]:
-    if settings.text("DEVICE") != "cpu":
-        return []
+    if settings.text("DEVICE") == "cuda":
+        return _cuda_faults()
     faults = []
     head, name = model.head_size, settings.text("MODEL_PATH")
     if head is not None and head not in CPU_HEAD_SIZES:
@@ -114,6 +131,16 @@ def _device_faults(settings: Settings, model: models.Model, bucket: int) -> list
             "give it more (docker run --shm-size=2g)"
         )
     return faults
+
+
+def _cuda_faults() -> list[str]:
+    """Transformers refuses verl's attention without this package, which is not in verl's [vllm] extra."""
+    if importlib.util.find_spec("flash_attn") is None:
+        return [
+            "flash-attn, which verl's actor and critic need on a GPU, is not installed, as it must fit the machine's "
+            f"CUDA: {sys.executable} -m pip install flash-attn==2.8.3 --no-build-isolation"
+        ]
+    return []
 
 
 def _disk_faults(cache: Path) -> list[str]:

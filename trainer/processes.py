@@ -69,11 +69,13 @@ def _sockets_in_tmp() -> dict[Path, str]:
 def _held_by(pid: int) -> set[Path]:
     """Return the shared memory that a process maps or has open, and the sockets in /tmp that it holds."""
     held: set[Path] = set()
+    # By inode: a semaphore is mapped under the name that it had while it was being made.
+    files = {str(entry.inode()): Path(entry.path) for entry in os.scandir(SHARED_MEMORY)}
     with contextlib.suppress(OSError):
         for line in Path(f"/proc/{pid}/maps").read_text().splitlines():
-            name = line.partition(f" {SHARED_MEMORY}/")[2]
-            if name:
-                held.add(SHARED_MEMORY / name)
+            fields = line.split(maxsplit=5)
+            if len(fields) == 6 and fields[5].startswith(f"{SHARED_MEMORY}/") and fields[4] in files:
+                held.add(files[fields[4]])
     sockets = {inode: path for path, inode in _sockets_in_tmp().items()}
     with contextlib.suppress(OSError):
         for link in Path(f"/proc/{pid}/fd").iterdir():

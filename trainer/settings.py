@@ -13,7 +13,9 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
+from trainer import ROOT
 from trainer.knobs import AUTO, Knob, Value, load_knobs
 
 OVERRIDE = re.compile(r"(\+{0,2}[\w./@-]+=.*|~[\w./@-]+(=.*)?)", re.DOTALL)
@@ -47,6 +49,12 @@ class Settings:
         value = self.values[env]
         assert isinstance(value, int), env
         return value
+
+    @property
+    def output(self) -> Path:
+        """The folder of runs and checkpoints: the kit's own, unless one was given."""
+        base = Path.cwd() if "OUTPUT_DIR" in self.given else ROOT
+        return (base / Path(self.text("OUTPUT_DIR")).expanduser()).resolve()
 
     def environment(self) -> dict[str, str]:
         """Return the knobs as env vars, in the form that ``config/*.yaml`` reads."""

