@@ -43,9 +43,12 @@ def test_nothing_is_active_on_cuda(platform) -> None:
         """
         import sys, verl
         from verl.plugin.platform import PlatformRegistry
-        from trainer.cpu import patches, vllm_plugin
+        from trainer.cpu import vllm_plugin
+        from trainer.cpu.patches import VERL_PATCHES
+        from trainer.import_hook import AfterImport
         assert "cpu" not in PlatformRegistry.registered_names()
-        assert not any(isinstance(finder, patches.PatchOnImport) for finder in sys.meta_path)
+        hooks = [finder for finder in sys.meta_path if isinstance(finder, AfterImport)]
+        assert not any(name in VERL_PATCHES for hook in hooks for name in hook.actions)
         import verl.utils.distributed as distributed
         assert distributed.initialize_global_process_group_ray.__module__ == "verl.utils.distributed"
         vllm_plugin.register()
@@ -70,8 +73,8 @@ PROCESS_GROUP = """
     print(dist.get_backend())
 """
 UNDO = (
-    "import trainer.cpu.patches as p, sys; "
-    "sys.meta_path[:] = [f for f in sys.meta_path if not isinstance(f, p.PatchOnImport)]"
+    "import trainer.import_hook as h, sys; "
+    "sys.meta_path[:] = [f for f in sys.meta_path if not isinstance(f, h.AfterImport)]"
 )
 
 

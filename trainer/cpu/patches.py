@@ -3,13 +3,10 @@
 ``tests/test_cpu_patches.py`` fails for each on the day upstream no longer needs it.
 """
 
-import importlib.abc
-import importlib.machinery
-import importlib.util
-import sys
-from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any
+
+from trainer.import_hook import Action
 
 
 def process_group_backend(module: ModuleType) -> None:
@@ -62,42 +59,8 @@ def rollout_weights(module: ModuleType) -> None:
     module.dispatch_cpu_unquantized_gemm = dispatch  # type: ignore[attr-defined]
 
 
-VERL_PATCHES: dict[str, Callable[[ModuleType], None]] = {
+VERL_PATCHES: dict[str, Action] = {
     "verl.utils.distributed": process_group_backend,
     "verl.workers.engine.fsdp.transformer_impl": reference_offload,
     "verl.utils.model": critic_attention,
 }
-
-
-class PatchOnImport(importlib.abc.MetaPathFinder):
-    """Patches each module as it is imported, as importing all of verl in every process would take seconds."""
-
-    def __init__(self, patches: dict[str, Callable[[ModuleType], None]]) -> None:
-        self.patches = dict(patches)
-
-    def find_spec(
-        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
-    ) -> importlib.machinery.ModuleSpec | None:
-        """Find the module as usual, with its patch after its own code."""
-        patch = self.patches.pop(name, None)
-        if patch is None:
-            return None
-        spec = importlib.util.find_spec(name)
-        if spec is None or spec.loader is None:
-            return None
-        run = spec.loader.exec_module
-
-        def exec_module(module: ModuleType) -> None:
-            run(module)
-            patch(module)
-
-        spec.loader.exec_module = exec_module  # type: ignore[method-assign]
-        return spec
-
-
-def install() -> None:
-    """Patch what is imported already, and the rest when it is."""
-    for name, patch in VERL_PATCHES.items():
-        if name in sys.modules:
-            patch(sys.modules[name])
-    sys.meta_path.insert(0, PatchOnImport({n: p for n, p in VERL_PATCHES.items() if n not in sys.modules}))

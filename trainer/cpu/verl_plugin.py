@@ -4,5 +4,6 @@ from trainer.cpu import active
 
 if active():
     from trainer.cpu import patches, platform  # noqa: F401  (importing platform registers it)
+    from trainer.import_hook import after_import
 
-    patches.install()
+    after_import(patches.VERL_PATCHES)

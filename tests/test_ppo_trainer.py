@@ -1,0 +1,14 @@
+"""The kit's trainer is known to verl, in any process and on any device."""
+
+import subprocess
+import sys
+
+
+def test_verl_finds_it_by_name() -> None:
+    code = """
+import verl
+from verl.trainer.ppo.v1 import get_trainer_cls
+print(get_trainer_cls("ppo_kit").__module__)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stdout.strip().endswith("trainer.ppo_trainer"), done.stderr
