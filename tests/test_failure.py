@@ -29,6 +29,17 @@ ray.exceptions.RayTaskError(RuntimeError): ray::TaskRunnerV1.run() (pid=70, ip=1
 RuntimeError: Engine core initialization failed. See root cause above. Failed core proc(s): {}
 """
 
+DEAD_ACTOR = """\
+(AgentLoopWorkerTQ pid=6) Traceback (most recent call last):
+(AgentLoopWorkerTQ pid=6)   File "agent_loop.py", line 5, in _compute_score
+(AgentLoopWorkerTQ pid=6) ray.exceptions.ActorDiedError: The actor died because of an error raised in its creation task, ray::W
+(AgentLoopWorkerTQ pid=6)   File "reward.py", line 7, in load
+(AgentLoopWorkerTQ pid=6) AttributeError: Object not found in module: no_such_function
+Traceback (most recent call last):
+  File "sampler.py", line 20, in _materialize_batch
+RuntimeError: Every sample of the batch failed. See root cause above.
+"""
+
 RETRIED = """\
 (W pid=1) Traceback (most recent call last):
 (W pid=1)   File "a.py", line 1
@@ -52,6 +63,12 @@ def test_the_root_cause_in_another_process() -> None:
     assert cause is not None
     assert (cause.type, cause.text) == ("ValueError", "Head size 16 is not supported")
     assert cause.who == "vLLMHttpServer pid=9"
+
+
+def test_the_cause_behind_a_dead_actor() -> None:
+    cause = find_cause(DEAD_ACTOR)
+    assert cause is not None
+    assert (cause.type, cause.text) == ("AttributeError", "Object not found in module: no_such_function")
 
 
 def test_an_exception_that_was_survived_is_not_the_cause() -> None:

@@ -58,7 +58,7 @@ def find_cause(log: str) -> Cause | None:
                     break
                 text.append(more)
             found.append(Cause(match["type"].rsplit(".", 1)[-1], "\n".join(text).strip(), who))
-            open_traceback = False
+            open_traceback = "ray::" in line  # Ray goes on with the traceback of the process that it names
     telling = [cause for cause in found if not _is_messenger(cause)]
     return (telling or found)[-1] if found else None
 

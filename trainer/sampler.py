@@ -16,6 +16,8 @@ class OrderedReplayBuffer(ReplayBuffer):  # type: ignore[misc]
 
     def _materialize_batch(self, *args: Any, **kwargs: Any) -> Any:
         batch = super()._materialize_batch(*args, **kwargs)
+        if not batch.keys:
+            raise RuntimeError("Every sample of the batch failed. See root cause above.")
         rows = tq.kv_batch_get(keys=batch.keys, partition_id=batch.partition_id, select_fields=["index"])["index"]
         # A key is {uid}_{session}_{output}; the uid is random, the row's index is not.
         order = sorted(
