@@ -32,7 +32,7 @@ RuntimeError: Engine core initialization failed. See root cause above. Failed co
 DEAD_ACTOR = """\
 (AgentLoopWorkerTQ pid=6) Traceback (most recent call last):
 (AgentLoopWorkerTQ pid=6)   File "agent_loop.py", line 5, in _compute_score
-(AgentLoopWorkerTQ pid=6) ray.exceptions.ActorDiedError: The actor died because of an error raised in its creation task, ray::W
+(AgentLoopWorkerTQ pid=6) ray.exceptions.ActorDiedError: The actor died of an error in its creation task, ray::W
 (AgentLoopWorkerTQ pid=6)   File "reward.py", line 7, in load
 (AgentLoopWorkerTQ pid=6) AttributeError: Object not found in module: no_such_function
 Traceback (most recent call last):
