@@ -1,13 +1,14 @@
 """Ending a run's own processes, whatever they did to get away, and what they left."""
 
 import os
+import signal
 import subprocess
 import sys
-import textwrap
-import time
 from pathlib import Path
 
 import pytest
+
+from trainer import processes
 
 SUPERVISOR = """
 import os, subprocess, sys, time
@@ -64,33 +65,32 @@ def test_nothing_is_left(tmp_path, dies_first) -> None:
     assert not Path(sock).exists()
 
 
-def test_what_belongs_to_others_stays(tmp_path) -> None:
-    """Shared memory and processes of another run, started meanwhile, are left alone."""
-    code = textwrap.dedent(
-        """
-        import time
-        from multiprocessing import shared_memory
-        shm = shared_memory.SharedMemory(name={name!r}, create=True, size=64)
-        print("ready", flush=True)
-        time.sleep(60)
-        """
-    )
-    name = f"ppokit-other-{os.getpid()}"
-    from trainer import processes
+STRANGER = """
+import os, time
+from multiprocessing import shared_memory
+if os.fork():  # a double fork: not a descendant of the test any more
+    os._exit(0)
+os.setsid()
+shm = shared_memory.SharedMemory(name={name!r}, create=True, size=64)
+print(os.getpid(), flush=True)
+time.sleep(60)
+"""
 
+
+def test_what_belongs_to_others_stays() -> None:
+    """Shared memory and processes of another run, started meanwhile, are left alone."""
+    name = f"ppokit-other-{os.getpid()}"
     traces = processes.Traces()
-    # setsid and a double fork: not a descendant of this process any more
-    script = f"import os, sys\nif os.fork(): os._exit(0)\nos.setsid()\n{code.format(name=name)}"
-    other = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
-    assert other.stdout is not None
-    other.stdout.readline()
-    try:
-        traces.look()
-        traces.remove()
-        assert traces.own == set()
-        assert Path(f"/dev/shm/{name}").exists()
-    finally:
-        holder = next(pid for pid in Path("/proc").glob("[0-9]*") if name.encode() in (pid / "cmdline").read_bytes())
-        os.kill(int(holder.name), 9)
-        Path(f"/dev/shm/{name}").unlink()
-        time.sleep(0.1)
+    code = STRANGER.format(name=name)
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdout is not None
+        stranger = int(other.stdout.readline())
+        try:
+            traces.look()
+            traces.remove()
+            assert traces.own == set()
+            assert Path(f"/dev/shm/{name}").exists()
+            assert stranger not in {process.pid for process in processes.descendants()}
+        finally:
+            os.kill(stranger, signal.SIGKILL)
+            Path(f"/dev/shm/{name}").unlink()
