@@ -44,7 +44,7 @@ shm = shared_memory.SharedMemory(name={shm!r}, create=True, size=64)
 resource_tracker.unregister(shm._name, "shared_memory")
 listener = socket.socket(socket.AF_UNIX)
 listener.bind({sock!r})
-Path({ready!r}).write_text(str(os.getpid()))
+Path({ready!r}).write_text(f"{{os.getpid()}} /dev/shm/sem.{{lock._semlock.name.lstrip('/')}}")
 time.sleep({lives})
 """
 
@@ -55,13 +55,13 @@ def test_nothing_is_left(tmp_path, dies_first) -> None:
     shm, sock, ready = f"/dev/shm/{unique}", f"/tmp/{unique}.sock", tmp_path / "ready"
     grandchild = GRANDCHILD.format(shm=unique, sock=sock, ready=str(ready), lives=60)
     code = SUPERVISOR.format(child=CHILD.format(grandchild=grandchild), ready=str(ready), dies_first=dies_first)
-    before = set(Path("/dev/shm").iterdir())
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
     assert float(done.stdout) < 8
-    assert not Path(f"/proc/{ready.read_text()}").exists()
+    pid, semaphore = ready.read_text().split()
+    assert not Path(f"/proc/{pid}").exists()
+    assert not Path(semaphore).exists()
     assert not Path(shm).exists()
-    assert set(Path("/dev/shm").iterdir()) == before
     assert not Path(sock).exists()
 
 
