@@ -34,7 +34,7 @@ assign() {
 # with "=" and no dashes is an override for verl.
 parse() {
   local name value has_value
-  if [[ "${1:-}" =~ ^(score|check_reward|report|export|judge_check)$ ]]; then
+  if [[ "${1:-}" =~ ^[a-z][a-z_]*$ && -f "$root/trainer/commands/$1.py" ]]; then
     command=("$1")
     shift
     if [[ "${command[0]}" == judge_check ]]; then assign use_api_reward true; fi

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -49,3 +50,14 @@ def metrics(run: Path) -> dict[int, dict[str, Any]]:
     """Return a run's metrics by step."""
     rows = map(json.loads, (run / "metrics.jsonl").read_text().splitlines())
     return {row["step"]: row["data"] for row in rows}
+
+
+def copy_of_the_kit(folder: Path) -> Path:
+    """A checkout as git has it, with no environment in it."""
+    names = subprocess.run(
+        ["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.splitlines()
+    for name in names:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(ROOT / name, folder / name)
+    return folder

@@ -1,6 +1,9 @@
-"""Shared by the tests: a model made in a moment, and a folder for real runs."""
+"""Shared by the tests: a model made in a moment, a folder for real runs, quick composing and judging."""
 
+import pickle
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -24,3 +27,37 @@ def small_model(tmp_path_factory) -> Path:
 def output(tmp_path_factory) -> Path:
     """One output folder for all real runs, so that the built-in models are made once."""
     return tmp_path_factory.mktemp("outputs")
+
+
+@pytest.fixture(scope="module")
+def compose_once() -> Iterator[None]:
+    """Read the YAML files once for each choice of them, which takes most of a second; resolve them each time."""
+    from trainer import compose
+
+    made: dict[object, bytes] = {}
+    real = compose._compose
+
+    def cached(*choices: object) -> Any:
+        key = (compose.ROOT, *choices)
+        if key not in made:
+            made[key] = pickle.dumps(real(*choices))
+        return pickle.loads(made[key])
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(compose, "_compose", cached)
+        yield
+
+
+@pytest.fixture
+def judge_keys(monkeypatch) -> None:
+    """The key that ``judge_server`` wants, where each provider looks for it."""
+    from tests.judge_server import KEY
+
+    for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "DASHSCOPE_API_KEY"):
+        monkeypatch.setenv(name, KEY)
+
+
+@pytest.fixture
+def short_pauses(monkeypatch) -> None:
+    """Pauses between the gateway's attempts that a test can wait for."""
+    monkeypatch.setattr("reward.judge.gateway.FIRST_PAUSE", 0.005)

@@ -138,6 +138,10 @@ class JudgeServer:
         """Return the base URL that the provider's SDK is given."""
         return f"http://127.0.0.1:{self.port}{ROUTES[provider][0]}"
 
+    def flags(self, provider: str = "openai") -> tuple[str, ...]:
+        """Return what ./train.sh is given to ask this server as ``provider``."""
+        return ("--use_api_reward", "--rm_api_type", provider, "--rm_model", "m", "--rm_base_url", self.url(provider))
+
     def __enter__(self) -> "JudgeServer":
         self._thread.start()
         self._ready.wait(30)

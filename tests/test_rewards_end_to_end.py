@@ -10,9 +10,8 @@ import pytest
 import yaml
 
 from tests import reward_models
-from tests.command import metrics, train_sh
+from tests.command import copy_of_the_kit, metrics, train_sh
 from tests.judge_server import Asked, JudgeServer, judge_of_sums
-from tests.test_cli import copy_of_the_kit
 from trainer import ROOT
 
 pytestmark = pytest.mark.e2e
@@ -45,16 +44,7 @@ def test_rules_a_reward_model_and_a_judge_together(output, tmp_path) -> None:
         return chance.choice(["429", "500", "reset", "bad_json"]) if chance.random() < 0.1 else None
 
     with JudgeServer(judge_of_sums, fault=fault) as server:
-        judge = (
-            "--use_api_reward",
-            "--rm_api_type",
-            "openai",
-            "--rm_model",
-            "m",
-            "--rm_base_url",
-            server.url("openai"),
-        )
-        arguments = ("--run_name", "all", "--reward_model", str(folder), *judge, *SMALL)
+        arguments = ("--run_name", "all", "--reward_model", str(folder), *server.flags(), *SMALL)
         result = train_sh(
             *arguments,
             root=kit,

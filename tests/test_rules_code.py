@@ -174,13 +174,20 @@ def test_no_key_and_no_test_can_be_read(monkeypatch, tmp_path) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-of-the-tests")
     secret = tmp_path / "tests.py"
     secret.write_text("assert f(1) == 2")
+    closed = (
+        str(secret),
+        "/proc/1/environ",
+        f"/proc/{os.getpid()}/environ",
+        str(Path.home() / ".bashrc"),
+        "/etc/hostname",
+    )
     spy = f"""
 import gc, os, sys
 found = []
 for name, value in os.environ.items():
     if "KEY" in name or "secret" in value:
         found.append(name)
-for path in ({str(secret)!r}, "/proc/1/environ", "/proc/{os.getpid()}/environ", "/root/.bashrc", "/etc/hostname"):
+for path in {closed!r}:
     try:
         found.append(open(path).read())
     except OSError:

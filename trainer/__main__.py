@@ -12,7 +12,7 @@ from pathlib import Path
 from omegaconf import DictConfig
 from rich.live import Live
 
-from trainer import account, commands, compose, launch, live, plan, preflight, processes
+from trainer import account, commands, compose, export, launch, live, plan, preflight, processes
 from trainer.progress import Progress
 from trainer.settings import Settings, UserError, fail, read_settings
 from trainer.shape import Shape
@@ -47,7 +47,7 @@ def prepare(settings: Settings, tmp: Path) -> tuple[preflight.Plan, launch.Run, 
     config = compose.resolve(launch.environment(settings, found, made, tmp), settings)
     faults = Shape.of_config(config).faults()
     total = found.total_steps(settings)
-    if found.resume_from and total is not None and int(found.resume_from.name.rsplit("_", 1)[1]) >= total:
+    if found.resume_from and total is not None and export.step_of(found.resume_from) >= total:
         faults.append(
             f"--resume {settings.text('RESUME')}: its last checkpoint, {found.resume_from.name}, is not before step "
             f"{total}, where this run ends; raise --total_steps or --epochs"

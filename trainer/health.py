@@ -1,6 +1,7 @@
 """The five metrics that tell how a PPO run is doing, and what is healthy for each."""
 
 from dataclasses import dataclass
+from statistics import fmean
 
 from trainer.curves import Curves
 
@@ -30,11 +31,7 @@ class Vital:
             return "ok"
         if len(values) < 2 * WINDOW:
             return ""
-        return "ok" if (_mean(values[-WINDOW:]) - _mean(values[:WINDOW])) * self.trend > 0 else "odd"
-
-
-def _mean(values: list[float]) -> float:
-    return sum(values) / len(values)
+        return "ok" if (fmean(values[-WINDOW:]) - fmean(values[:WINDOW])) * self.trend > 0 else "odd"
 
 
 VITALS = (

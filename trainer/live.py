@@ -1,6 +1,7 @@
 """The one screen that a person watches while verl trains, where the output is a terminal."""
 
 import json
+import math
 import time
 from pathlib import Path
 
@@ -77,12 +78,12 @@ class View:
 
 def sparkline(values: list[float]) -> str:
     """Return the values as a row of bars; one that is not finite is a blank."""
-    finite = [value for value in values if abs(value) != float("inf") and value == value]
+    finite = [value for value in values if math.isfinite(value)]
     if not finite:
         return ""
     low, high = min(finite), max(finite)
     scale = (len(BARS) - 1) / (high - low) if high > low else 0.0
-    return "".join(BARS[round((value - low) * scale)] if value in finite else " " for value in values)
+    return "".join(BARS[round((value - low) * scale)] if math.isfinite(value) else " " for value in values)
 
 
 def eta(progress: Progress) -> float | None:

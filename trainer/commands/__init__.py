@@ -5,9 +5,10 @@ import importlib
 from collections.abc import Sequence
 from pathlib import Path
 
+from trainer.knobs import COMMANDS
 from trainer.settings import Settings, UserError
 
-NAMES = ("check_reward", "score", "judge_check", "report", "export")
+NAMES = tuple(words.split()[0] for words in COMMANDS if words)
 
 
 def run(name: str, settings: Settings, words: Sequence[str]) -> int:

@@ -1,0 +1,26 @@
+"""The configuration of a run, composed without one."""
+
+from pathlib import Path
+
+from omegaconf import DictConfig
+
+from data import models
+from reward.model.spec import Spec
+from trainer import compose, launch
+from trainer.preflight import Plan
+from trainer.settings import read_settings
+
+
+def resolved(model: Path, gpus: int, *overrides: str, **environ: str) -> DictConfig:
+    settings = read_settings({"MODEL_PATH": str(model), **environ}, overrides, gpus)
+    plan = Plan(
+        models.find(str(model), Path("unused"), 1, print),
+        Path("train.parquet"),
+        Path("val.parquet"),
+        rows=(30 * settings.integer("BATCH_SIZE"), 256),
+        bucket_mb=64,
+        resume_from=Path("checkpoints/old/global_step_7") if settings.text("RESUME") else None,
+        reward_model=Spec("rm", engine="vllm", max_length=512) if settings.reward.by_model else None,
+    )
+    run = launch.Run("run", Path("runs/run"), Path("checkpoints/run"))
+    return compose.resolve(launch.environment(settings, plan, run, Path("tmp")), settings)
