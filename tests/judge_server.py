@@ -36,7 +36,7 @@ CODES = {"key": "invalid_api_key", "model": "model_not_found", "quota": "insuffi
 CODES |= {"filter_400": "content_filter"}
 DASHSCOPE_CODES = CODES | {"quota": "Arrearage", "filter_400": "DataInspectionFailed"}
 RAW_FAULTS = ("reset", "reset_mid_body", "trickle", "timeout", "bad_json", "html")
-ODD_FAULTS = ("empty", "no_text", "refusal", "filter")
+ODD_FAULTS = ("empty", "no_text", "truncated", "refusal", "filter")
 Brain = Callable[[str, str], str]
 
 
@@ -61,6 +61,7 @@ class Script:
     latency: float = 0.0  # seconds
     retry_after: str = "1"
     hang: float = 30.0  # seconds of a time-out
+    shape: Callable[[Any], Any] = lambda body: body  # what becomes of a good reply's body
     keep: bool = True  # what was asked, for the tests to look at
     asked: list[Asked] = field(default_factory=list)
     calls: int = 0
@@ -87,7 +88,7 @@ def _reply(provider: str, text: str | None, asked: Asked, ended: str = "") -> di
     none = text is None
     if provider == "openai":
         message = {"role": "assistant", "content": text, "refusal": "I cannot." if ended == "refusal" else None}
-        reason = "content_filter" if ended == "filter" else "stop"
+        reason = {"filter": "content_filter", "truncated": "length"}.get(ended, "stop")
         choices = [] if none else [{"index": 0, "finish_reason": reason, "message": message}]
         usage = {"prompt_tokens": into, "completion_tokens": out, "total_tokens": into + out}
         return {"id": "c", "object": "chat.completion", "created": 1, "model": asked.model, "choices": choices} | {
@@ -95,7 +96,7 @@ def _reply(provider: str, text: str | None, asked: Asked, ended: str = "") -> di
         }
     if provider == "claude":
         content = [] if none else [{"type": "text", "text": text}]
-        reason = "refusal" if ended in ("refusal", "filter") else "end_turn"
+        reason = {"refusal": "refusal", "filter": "refusal", "truncated": "max_tokens"}.get(ended, "end_turn")
         usage = {"input_tokens": into, "output_tokens": out}
         head = {"id": "m", "type": "message", "role": "assistant", "model": asked.model}
         return head | {"content": content, "stop_reason": reason, "stop_sequence": None, "usage": usage}
@@ -103,12 +104,13 @@ def _reply(provider: str, text: str | None, asked: Asked, ended: str = "") -> di
         usage = {"promptTokenCount": into, "candidatesTokenCount": out, "totalTokenCount": into + out}
         if ended == "refusal":
             return {"promptFeedback": {"blockReason": "SAFETY"}, "usageMetadata": usage}
-        reason = "SAFETY" if ended == "filter" else "STOP"
+        reason = {"filter": "SAFETY", "truncated": "MAX_TOKENS"}.get(ended, "STOP")
         content = {"role": "model", "parts": [{"text": text}]}
         candidates = [] if none else [{"content": content, "finishReason": reason, "index": 0}]
         return {"candidates": candidates, "usageMetadata": usage, "modelVersion": asked.model}
     message = {"role": "assistant", "content": text}
-    choices = [] if none else [{"finish_reason": "stop", "message": message}]
+    reason = "length" if ended == "truncated" else "stop"
+    choices = [] if none else [{"finish_reason": reason, "message": message}]
     usage = {"input_tokens": into, "output_tokens": out, "total_tokens": into + out}
     return {"output": {"text": None, "choices": choices}, "usage": usage, "request_id": "r"}
 
@@ -199,8 +201,8 @@ class JudgeServer:
             return await self._raw(request, asked, fault)
         if fault == "empty":
             return web.json_response(_reply(provider, None, asked))
-        text = "" if fault == "no_text" else script.brain(asked.system, asked.user)
-        return web.json_response(_reply(provider, text, asked, fault or ""))
+        text = "" if fault in ("no_text", "truncated") else script.brain(asked.system, asked.user)
+        return web.json_response(script.shape(_reply(provider, text, asked, fault or "")))
 
     async def _raw(self, request: web.Request, asked: Asked, fault: str) -> web.StreamResponse:
         good = json.dumps(_reply(asked.provider, self.script.brain(asked.system, asked.user), asked))

@@ -5,7 +5,9 @@ import json
 import random
 import sqlite3
 import threading
+import time
 from collections import Counter
+from typing import Any
 
 import pytest
 
@@ -112,6 +114,18 @@ def test_an_option_that_the_server_does_not_know_is_left_out() -> None:
         assert found["unscored"] == 1.0
 
 
+def test_an_option_is_left_out_for_all_that_are_under_way_and_no_other_option_with_it() -> None:
+    def old(asked: Asked) -> str | None:
+        return "bad_request" if "response_format" in asked.body else None
+
+    with JudgeServer(judge_of_sums, fault=old, latency=0.2) as server:
+        found, gateway = judging(config(server, concurrency=200), lambda judge, _: sums(judge, 200))
+        found += judging(config(server, requests_per_minute=1_000), lambda judge, _: sums(judge, 20))[0]
+    assert [each["score"] for each in found] == [1.0, 0.0] * 110
+    assert all("temperature" in asked.body for asked in server.script.asked)
+    assert gateway.metrics.total["unscored"] == 0
+
+
 def test_the_next_provider_answers_where_one_is_down() -> None:
     def down(asked: Asked) -> str | None:
         return "503" if asked.provider == "openai" else None
@@ -135,6 +149,66 @@ def test_a_straggler_gets_a_second_request() -> None:
         found, gateway = judging(config(server, hedge_after=0.2), lambda judge, _: judge.score("2 + 2", "4", "4"))
     assert found["score"] == 1.0
     assert (server.script.calls, gateway.metrics.total["hedges"]) == (2, 1)
+
+
+def test_a_second_request_keeps_to_the_limits_and_is_paid_for() -> None:
+    """The straggler's reply is not waited for, and paid for by its estimate."""
+    price = {"prices": {"m": Price(1, 1)}, "money_budget": 1.0, "hedge_after": 0.2}
+
+    def slow_first() -> JudgeServer:
+        seen: list[Asked] = []
+
+        def fault(asked: Asked) -> str | None:
+            seen.append(asked)
+            return "timeout" if len(seen) == 1 else None
+
+        return JudgeServer(judge_of_sums, fault=fault, hang=2.0)
+
+    def one(judge: Judge, _: Gateway) -> Any:
+        return judge.score("2 + 2", "4", "4")
+
+    with slow_first() as server:
+        found, gateway = judging(config(server, **price), one)
+    total = gateway.metrics.total
+    assert (found["score"], server.script.calls, total["hedges"]) == (1.0, 2, 1)
+    assert gateway.budget.spent.calls == 2
+    assert gateway.budget.spent.money == pytest.approx(gateway.metrics.money)
+    for limit in ({"requests_per_minute": 1}, {"concurrency": 1}, {"token_budget": gateway.budget.spent.input_tokens}):
+        with slow_first() as server:
+            found, gateway = judging(config(server, **{**price, **limit}), one)
+        assert (found["score"], server.script.calls, gateway.metrics.total["hedges"]) == (1.0, 1, 0), limit
+        assert gateway.stop == ""
+
+
+@pytest.mark.parametrize("name", ["openai", "claude", "gemini"])
+@pytest.mark.parametrize("fault", ["refusal", "filter", "truncated"])
+def test_a_reply_of_no_use_is_paid_for(name, fault) -> None:
+    with JudgeServer(judge_of_sums, fault=lambda _: fault) as server:
+        settings = config(server, api_type=name, prices={"m": Price(1, 1)}, money_budget=1.0, attempts=1)
+        found, gateway = judging(settings, lambda judge, _: judge.score("2 + 2", "4", "4"))
+    asked = server.script.asked[0]
+    assert found["unscored"] == 1.0
+    assert gateway.budget.spent.input_tokens == len(asked.system + asked.user) // 4
+    assert gateway.budget.spent.money > 0
+
+
+@pytest.mark.parametrize(("fault", "paid"), [("timeout", 1), ("408", 0), ("429", 0), ("500", 0)])
+def test_a_time_out_is_paid_for_by_its_estimate_and_an_error_is_not(fault, paid) -> None:
+    with JudgeServer(judge_of_sums, fault=lambda _: fault, hang=5.0) as server:
+        settings = config(server, prices={"m": Price(1, 1)}, money_budget=1.0, attempts=1, timeout=0.3)
+        _, gateway = judging(settings, lambda judge, _: judge.score("2 + 2", "4", "4"))
+    assert gateway.budget.spent.calls == paid
+    assert (gateway.budget.spent.money > 0) == bool(paid)
+
+
+def test_many_samples_wait_for_a_judge_that_is_down_at_the_same_time() -> None:
+    with JudgeServer(judge_of_sums, fault=lambda _: "503") as server:
+        settings = config(server, concurrency=2, deadline=1.0, timeout=1.0, breaker_after=2)
+        started = time.monotonic()
+        found, _ = judging(settings, lambda judge, _: sums(judge, 100))
+    assert [each["unscored"] for each in found] == [1.0] * 100
+    assert time.monotonic() - started < 10  # one after another it is 50 s
+    assert server.script.calls < 30
 
 
 def test_training_waits_until_the_judge_is_back() -> None:

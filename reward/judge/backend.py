@@ -51,7 +51,8 @@ class Backend:
         self.endpoint, self.config = endpoint, config
         self.metrics, self.budget, self.cache = metrics, budget, cache
         options = (config.temperature, config.max_tokens, config.structured != "off")
-        self.identity = repr((endpoint, options)).encode()  # what of this endpoint determines a verdict
+        # What of this endpoint determines a verdict.
+        self.identity = repr((endpoint, endpoint.address, options)).encode()
         self._connect = connect
         self._provider: Provider | None = None
         self._gate = Gate(config.concurrency)
@@ -65,95 +66,137 @@ class Backend:
         self._proven = False  # whether the options were ever accepted
 
     async def ask(self, question: Question, again: bool, patience: Patience) -> Reply:
-        """Ask once, when all limits let it.
+        """Ask once, when all limits let it; with ``hedge_after``, a second time where the reply is late.
 
         Raises:
             Failure: there is no reply; kind ``budget`` where there is no money left for the question.
         """
         text = f"{question.user}\n\n{question.again}" if again else question.user
-        guess = self.config.cost(self.endpoint, tokens_of(question.system + text), USUAL_OUTPUT)
-        async with self._gate:
-            if not self.budget.reserve(guess):
-                raise Failure("budget", f"the judge's budget is spent: {self.budget}")
-            paid = Spent()
-            try:
-                await self._requests.take()
-                entry = await self._tokens.take(guess.input_tokens + guess.output_tokens)
-                await self._until_it_is_up(patience)
-                reply = await self._timed(question.system, text, guess, patience)
-                paid = self.config.cost(self.endpoint, reply.input_tokens, reply.output_tokens)
-                self._tokens.correct(entry, paid.input_tokens + paid.output_tokens)
-                return reply
-            finally:
-                self.budget.settle(guess, paid)
-                self._account_for(paid)
-
-    async def _until_it_is_up(self, patience: Patience) -> None:
-        """Wait for Retry-After and the breaker; what is let through here must be sent at once."""
-        while True:
-            if self._account is not None and time.monotonic() < self._account[0]:
-                raise Failure(*self._account[1])
-            seconds = self._held_until - time.monotonic()
-            if seconds <= 0:
-                seconds = self._breaker.wait()
-            if seconds <= 0:
-                return
-            if not await patience.wait(min(seconds, 1.0)):
-                raise Failure("outage", f"{self.endpoint} is down, and the deadline is over")
-
-    async def _timed(self, system: str, user: str, guess: Spent, patience: Patience) -> Reply:
-        request = Request(system, user, self.config.max_tokens, self._temperature, self._schema)
-        started = time.monotonic()
-        try:
-            return await self._sent(request, guess)
-        finally:
-            patience.left -= time.monotonic() - started
-
-    async def _sent(self, request: Request, guess: Spent) -> Reply:
-        """Send a request; after ``hedge_after`` seconds another one, and take whichever answers."""
         if self.config.hedge_after is None:
-            return await self._once(request)
-        tasks = {asyncio.ensure_future(self._once(request))}
-        try:
-            done, _ = await asyncio.wait(tasks, timeout=self.config.hedge_after)
-            if not done:
-                self.metrics.count("hedges")
-                self._account_for(guess)  # one of the two will be paid for and not counted
-                tasks.add(asyncio.ensure_future(self._once(request)))
-            waiting = set(tasks)
-            while True:
-                done, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-                good = [task for task in done if task.exception() is None]
-                if good or not waiting:
-                    return (good or list(done))[0].result()
-        finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+            return await self._within_limits(question.system, text, patience)
+        return await self._hedged(question.system, text, patience, self.config.hedge_after)
 
-    async def _once(self, request: Request) -> Reply:
-        """Send one request, and tell breaker and metrics how it went."""
+    async def _hedged(self, system: str, text: str, patience: Patience, late: float) -> Reply:
+        """Ask again ``late`` seconds after the first request was sent, within all limits; take whichever answers."""
+        sent = asyncio.Event()
+
+        async def is_late() -> None:
+            await sent.wait()
+            await asyncio.sleep(late)
+
+        def is_wanted() -> None:
+            if first.done():  # while this one waited for a limit
+                raise Failure("late", "the first reply is there")
+            self.metrics.count("hedges")
+
+        first = asyncio.ensure_future(self._within_limits(system, text, patience, sent.set))
+        timer = asyncio.ensure_future(is_late())
+        tasks: list[asyncio.Future[Reply]] = [first]
+        try:
+            await asyncio.wait({first, timer}, return_when=asyncio.FIRST_COMPLETED)
+            if not first.done():
+                second = self._within_limits(system, text, Patience(patience.left), is_wanted)
+                tasks.append(asyncio.ensure_future(second))
+            waiting = set(tasks)
+            while waiting:
+                done, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+                for task in done:
+                    if task.exception() is None:
+                        return task.result()
+            return first.result()  # its failure, not that of the second, which may only have met a limit
+        finally:
+            for task in (timer, *tasks):
+                task.cancel()
+            await asyncio.gather(timer, *tasks, return_exceptions=True)
+
+    async def _within_limits(
+        self, system: str, text: str, patience: Patience, on_turn: Callable[[], None] = lambda: None
+    ) -> Reply:
+        """Ask once, when all limits let it, after ``on_turn``.
+
+        Whoever waits for an endpoint that is down takes no place meanwhile: all wait at the same time.
+        """
+        guess = self.config.cost(self.endpoint, tokens_of(system + text), USUAL_OUTPUT)
+        while True:
+            while (seconds := self._down(self._breaker.left)) > 0:
+                if not await patience.wait(min(seconds, 1.0)):
+                    raise Failure("outage", f"{self.endpoint} is down, and the deadline is over")
+            async with self._gate:
+                if not self.budget.reserve(guess):
+                    raise Failure("budget", f"the judge's budget is spent: {self.budget}")
+                try:
+                    one = await self._requests.take()
+                    tokens = await self._tokens.take(guess.input_tokens + guess.output_tokens)
+                    on_turn()
+                    if self._down(self._breaker.wait) > 0:  # by now
+                        self._requests.correct(one, 0)
+                        self._tokens.correct(tokens, 0)
+                        continue
+                    reply = await self._timed(system, text, guess, patience)
+                    self._tokens.correct(tokens, reply.input_tokens + reply.output_tokens)
+                    return reply
+                finally:
+                    self.budget.release(guess)
+
+    def _down(self, breaker: Callable[[], float]) -> float:
+        """Return the seconds to wait for Retry-After and the breaker; 0 of ``Breaker.wait`` is to be followed at once.
+
+        Raises:
+            Failure: the account is refused, and it is too early to try it again.
+        """
+        if self._account is not None and time.monotonic() < self._account[0]:
+            raise Failure(*self._account[1])
+        seconds = self._held_until - time.monotonic()
+        return seconds if seconds > 0 else breaker()
+
+    async def _timed(self, system: str, text: str, guess: Spent, patience: Patience) -> Reply:
+        """Send a request; where an option of it is refused, once more without that one."""
+        while True:
+            request = Request(system, text, self.config.max_tokens, self._temperature, self._schema)
+            started = time.monotonic()
+            try:
+                return await self._once(request, guess)
+            except Failure as failure:
+                if failure.kind != "bad_request" or not self._simpler(request):
+                    raise
+            finally:
+                patience.left -= time.monotonic() - started
+            await self._requests.take()
+
+    async def _once(self, request: Request, guess: Spent) -> Reply:
+        """Send one request; tell breaker, metrics and budget how it went, and what it cost or may have cost."""
         self.metrics.count("calls")
         started = time.monotonic()
         try:
             if self._provider is None:
-                self._provider = self._connect(self.endpoint, self.config.timeout, self.config.concurrency * 2)
+                self._provider = self._connect(self.endpoint, self.config.timeout, self.config.concurrency)
             reply = await asyncio.wait_for(self._provider.ask(request), self.config.timeout)
+            if not isinstance(reply.text, str):
+                raise Failure("bad_reply", f"a {type(reply.text).__name__} in place of a text")
         except asyncio.TimeoutError:
-            self._failed(failure := Failure("timeout", f"no reply within {self.config.timeout:g} s"))
-            raise failure from None
-        except Failure as failure:
-            self._failed(failure)
-            raise
-        except BaseException:  # cancelled, or a bug: the breaker's trial must not stay taken
+            failure = Failure("timeout", f"no reply within {self.config.timeout:g} s")
+        except Failure as found:
+            failure = found
+        except Exception as error:  # of an SDK that met a reply of another shape than it takes for granted
+            failure = Failure("bad_reply", f"{type(error).__name__}: {error}")
+        except BaseException:  # cancelled: the breaker's trial must not stay taken
             self._breaker.release()
+            self._pay(guess)
             raise
-        self._proven = True
-        self._gate.grow()
-        self._breaker.succeed()
-        self._account = None
-        self.metrics.latency(time.monotonic() - started)
-        return reply
+        else:
+            self._proven = True
+            self._gate.grow()
+            self._breaker.succeed()
+            self._account = None
+            self.metrics.latency(time.monotonic() - started)
+            self._pay(self.config.cost(self.endpoint, reply.input_tokens, reply.output_tokens))
+            return reply
+        self._failed(failure)
+        if failure.used is not None:
+            self._pay(self.config.cost(self.endpoint, *failure.used))
+        elif failure.kind == "timeout" and failure.status is None:  # it was sent: the provider may have answered
+            self._pay(guess)
+        raise failure
 
     def _failed(self, failure: Failure) -> None:
         self.metrics.count(f"failed_{failure.kind}")
@@ -169,9 +212,11 @@ class Backend:
         if failure.retry_after:
             self._held_until = max(self._held_until, time.monotonic() + min(failure.retry_after, self.config.deadline))
 
-    def simplify(self, failure: Failure) -> bool:
-        """Drop an option that the endpoint may not know, as long as it has accepted nothing; whether there was one."""
-        if failure.kind != "bad_request" or self._proven:
+    def _simpler(self, refused: Request) -> bool:
+        """Return whether a request that was refused may be sent again, without an option that it had."""
+        if (refused.temperature, refused.schema) != (self._temperature, self._schema):
+            return True  # another request has found out meanwhile
+        if self._proven:  # the options are accepted
             return False
         if self._schema is not None and self.config.structured == "auto":
             self._schema = None
@@ -181,12 +226,12 @@ class Backend:
             return False
         return True
 
-    def _account_for(self, paid: Spent) -> None:
-        if paid != Spent():
-            self.metrics.count("input_tokens", paid.input_tokens)
-            self.metrics.count("output_tokens", paid.output_tokens)
-            self.metrics.money += paid.money
-            self.cache.pay(paid)
+    def _pay(self, paid: Spent) -> None:
+        self.budget.pay(paid)
+        self.metrics.count("input_tokens", paid.input_tokens)
+        self.metrics.count("output_tokens", paid.output_tokens)
+        self.metrics.money += paid.money
+        self.cache.pay(paid)
 
     async def close(self) -> None:
         """Close the client."""

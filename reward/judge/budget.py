@@ -42,11 +42,14 @@ class Budget:
         self._reserved = reserved
         return True
 
-    def settle(self, estimate: Spent, paid: Spent) -> None:
-        """Replace a reservation by what was paid."""
+    def release(self, estimate: Spent) -> None:
+        """Give back what was set aside."""
         self._reserved = self._reserved + Spent(
             -estimate.calls, -estimate.input_tokens, -estimate.output_tokens, -estimate.money
         )
+
+    def pay(self, paid: Spent) -> None:
+        """Add what a request cost."""
         self.spent = self.spent + paid
 
     def __str__(self) -> str:

@@ -36,12 +36,20 @@ class Failure(GraderFailed):
         kind: one of ``RETRIED`` or ``ACCOUNT``, or bad_request, filtered, refused, truncated.
         status: HTTP status, if the provider answered at all.
         retry_after: seconds that the provider asks to wait.
+        used: input and output tokens, where there was a reply, of no use, that says what it cost.
     """
 
-    def __init__(self, kind: str, message: str, status: int | None = None, retry_after: float | None = None) -> None:
-        self.kind, self.status, self.retry_after = kind, status, retry_after
+    def __init__(
+        self,
+        kind: str,
+        message: str,
+        status: int | None = None,
+        retry_after: float | None = None,
+        used: tuple[int, int] | None = None,
+    ) -> None:
+        self.kind, self.status, self.retry_after, self.used = kind, status, retry_after, used
         self.message = scrub(message)[:WIDEST]
-        super().__init__(kind, self.message, status, retry_after)  # all of them, so that it pickles
+        super().__init__(kind, self.message, status, retry_after, used)  # all of them, so that it pickles
 
     def __str__(self) -> str:
         status = f" (HTTP {self.status})" if self.status else ""

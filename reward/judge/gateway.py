@@ -147,8 +147,6 @@ class Gateway:
                 reply = await backend.ask(question, again, patience)
             except Failure as failure:
                 last = failure
-                if backend.simplify(failure):
-                    continue
                 if failure.kind not in RETRIED:
                     break
                 final = attempt + 1 == self.config.attempts

@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable
 
 MINUTE = 60.0
+LOOK_AGAIN = 0.1  # seconds, while a request is on trial
 Clock = Callable[[], float]
 
 
@@ -114,24 +115,25 @@ class Breaker:
         self._until = 0.0
         self._pause = seconds
         self._trial = False
-        self.opened = 0  # how often, for the metrics
 
     @property
     def is_open(self) -> bool:
         """Whether requests are held back."""
         return self._row >= self.failures
 
-    def wait(self) -> float:
-        """Return the seconds until a request may go; 0 lets one go, which then must end in ``succeed`` or ``fail``."""
+    def left(self) -> float:
+        """Return the seconds until it is worth while to ask ``wait``."""
         if not self.is_open:
             return 0.0
         left = self._until - self.clock()
-        if left > 0:
-            return left
-        if self._trial:
-            return 0.05
-        self._trial = True
-        return 0.0
+        return left if left > 0 else LOOK_AGAIN * self._trial
+
+    def wait(self) -> float:
+        """Return the seconds until a request may go; 0 lets one go, which then must end in ``succeed`` or ``fail``."""
+        seconds = self.left()
+        if not seconds and self.is_open:
+            self._trial = True
+        return seconds
 
     def succeed(self) -> None:
         """Take note of an answer."""
@@ -148,7 +150,6 @@ class Breaker:
         self._pause = min(self._pause * 2, MINUTE) if was_open else self.seconds
         self._until = self.clock() + self._pause
         self._trial = False
-        self.opened += not was_open
 
     def release(self) -> None:
         """Take note of a request that ended without telling anything: the next one is the trial."""

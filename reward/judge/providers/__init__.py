@@ -17,6 +17,11 @@ class Endpoint:
     model: str
     base_url: str = ""  # empty: the provider's own
 
+    @property
+    def address(self) -> str:
+        """Where it is asked: its own URL, or that of the SDK's env var; empty for the provider's own."""
+        return self.base_url or os.environ.get(PROVIDERS[self.api_type].base_url_env, "")
+
     def __str__(self) -> str:
         return f"{self.model} at {self.base_url or self.api_type}"
 
@@ -39,6 +44,13 @@ class Reply:
     text: str
     input_tokens: int = 0
     output_tokens: int = 0
+
+
+def used(usage: Any, into: str, *out: str) -> tuple[int, int]:
+    """Return input and output tokens of a reply: counts by their names, in an object or mapping that may lack them."""
+    found = usage if isinstance(usage, Mapping) else getattr(usage, "__dict__", {})
+    counts = [max(0, value) if isinstance(value := found.get(name), int) else 0 for name in (into, *out)]
+    return counts[0], sum(counts[1:])
 
 
 class Provider(Protocol):
@@ -65,7 +77,7 @@ class Known:
     adapter: str  # module:class
     keys: tuple[str, ...]  # env vars, the first one that is set counts
     models: tuple[str, ...]  # examples
-    base_url_env: str
+    base_url_env: str  # env var of the provider's SDK for another address
 
 
 HERE = "reward.judge.providers"
@@ -93,7 +105,7 @@ NO_KEY = "none"  # what a server of one's own is sent where it has no key
 def key_of(endpoint: Endpoint) -> str:
     """Return the endpoint's key out of the environment; empty where none is set."""
     found = next((os.environ[name] for name in PROVIDERS[endpoint.api_type].keys if os.environ.get(name)), "")
-    return found.strip() or (NO_KEY if endpoint.base_url else "")
+    return found.strip() or (NO_KEY if endpoint.address else "")
 
 
 def faults_of_key(endpoint: Endpoint) -> list[str]:

@@ -1,6 +1,5 @@
 """Anthropic's Claude."""
 
-import os
 from typing import Any
 
 import anthropic
@@ -8,7 +7,7 @@ from anthropic import AsyncAnthropic, DefaultAioHttpClient
 from httpx2 import Limits
 
 from reward.judge.failures import Failure, of_status, retry_after
-from reward.judge.providers import Endpoint, Reply, Request
+from reward.judge.providers import Endpoint, Reply, Request, used
 
 
 class Claude:
@@ -16,7 +15,7 @@ class Claude:
 
     def __init__(self, endpoint: Endpoint, key: str, timeout: float, in_flight: int) -> None:
         self.model = endpoint.model
-        base_url = endpoint.base_url or os.environ.get("ANTHROPIC_BASE_URL") or None
+        base_url = endpoint.address or None
         http = DefaultAioHttpClient(limits=Limits(max_connections=in_flight, max_keepalive_connections=in_flight))
         self.client = AsyncAnthropic(api_key=key, base_url=base_url, timeout=timeout, max_retries=0, http_client=http)
 
@@ -55,13 +54,14 @@ class Claude:
 
 def _reply(found: Any) -> Reply:
     """Return the text of a message; the SDK checks no field of it."""
+    tokens = used(getattr(found, "usage", None), "input_tokens", "output_tokens")
     blocks = getattr(found, "content", None)
     if not isinstance(blocks, list):
-        raise Failure("bad_reply", "a message without content")
+        raise Failure("bad_reply", "a message without content", used=tokens)
     if found.stop_reason == "refusal":
-        raise Failure("refused", "the model declined to answer")
+        raise Failure("refused", "the model declined to answer", used=tokens)
     text = "".join(getattr(block, "text", None) or "" for block in blocks)
     if not text:
-        raise Failure("truncated" if found.stop_reason == "max_tokens" else "bad_reply", "a message without text")
-    usage = found.usage
-    return Reply(text, getattr(usage, "input_tokens", 0) or 0, getattr(usage, "output_tokens", 0) or 0)
+        kind = "truncated" if found.stop_reason == "max_tokens" else "bad_reply"
+        raise Failure(kind, "a message without text", used=tokens)
+    return Reply(text, *tokens)

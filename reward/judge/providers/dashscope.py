@@ -3,14 +3,13 @@
 import asyncio
 import json
 import logging
-import os
 from typing import Any
 
 import aiohttp
 from dashscope import AioGeneration
 
 from reward.judge.failures import Failure, of_status, retry_after
-from reward.judge.providers import Endpoint, Reply, Request
+from reward.judge.providers import Endpoint, Reply, Request, used
 
 logging.getLogger("dashscope").setLevel(logging.CRITICAL)  # it prints a traceback for each failure, which we tell
 
@@ -51,9 +50,8 @@ class Dashscope:
     async def ask(self, request: Request) -> Reply:
         """Ask once; see ``Provider``."""
         options: dict[str, Any] = {}
-        base_url = self.endpoint.base_url or os.environ.get("DASHSCOPE_HTTP_BASE_URL", "")
-        if base_url:
-            options["base_address"] = base_url
+        if self.endpoint.address:
+            options["base_address"] = self.endpoint.address
         messages: Any = [{"role": "system", "content": request.system}, {"role": "user", "content": request.user}]
         if request.schema is not None:
             options["response_format"] = {"type": "json_object"}
@@ -87,12 +85,13 @@ class Dashscope:
 
 
 def _reply(found: Any) -> Reply:
-    output, usage = found.get("output") or {}, found.get("usage") or {}
+    output, tokens = found.get("output") or {}, used(found.get("usage"), "input_tokens", "output_tokens")
     choices = output.get("choices") or [] if isinstance(output, dict) else []
     message = choices[0].get("message") if choices and isinstance(choices[0], dict) else None
     if not isinstance(message, dict):
-        raise Failure("bad_reply", "a generation without choices")
+        raise Failure("bad_reply", "a generation without choices", used=tokens)
     text, ended = message.get("content") or "", choices[0].get("finish_reason")
     if not isinstance(text, str) or not text:
-        raise Failure("truncated" if ended == "length" else "bad_reply", f"a choice without text ({ended})")
-    return Reply(text, int(usage.get("input_tokens") or 0), int(usage.get("output_tokens") or 0))
+        kind = "truncated" if ended == "length" else "bad_reply"
+        raise Failure(kind, f"a choice without text ({ended})", used=tokens)
+    return Reply(text, *tokens)

@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import os
 from typing import Any
 
 import aiohttp
@@ -11,7 +10,7 @@ from google import genai
 from google.genai import errors, types
 
 from reward.judge.failures import Failure, of_status, retry_after
-from reward.judge.providers import Endpoint, Reply, Request
+from reward.judge.providers import Endpoint, Reply, Request, used
 
 logging.getLogger("google_genai").setLevel(logging.ERROR)  # it warns of a second key in the environment
 FILTERED = {"SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "LANGUAGE", "IMAGE_SAFETY"}
@@ -24,7 +23,7 @@ class Gemini:
         self.model = endpoint.model
         self.session = aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=in_flight), trust_env=True)
         options = types.HttpOptions(
-            base_url=endpoint.base_url or os.environ.get("GOOGLE_GEMINI_BASE_URL") or None,
+            base_url=endpoint.address or None,
             timeout=int(timeout * 1000),
             retry_options=types.HttpRetryOptions(attempts=1),
             aiohttp_client=self.session,
@@ -60,20 +59,19 @@ class Gemini:
 
 
 def _reply(found: types.GenerateContentResponse) -> Reply:
+    tokens = used(found.usage_metadata, "prompt_token_count", "candidates_token_count", "thoughts_token_count")
     blocked = found.prompt_feedback.block_reason if found.prompt_feedback else None
     if blocked:
-        raise Failure("filtered", f"the question was blocked: {blocked}")
+        raise Failure("filtered", f"the question was blocked: {blocked}", used=tokens)
     if not found.candidates:
-        raise Failure("bad_reply", "a response without candidates")
+        raise Failure("bad_reply", "a response without candidates", used=tokens)
     first = found.candidates[0]
     ended = getattr(first.finish_reason, "value", "")
     parts = (first.content.parts if first.content else None) or []
     text = "".join(part.text or "" for part in parts if not part.thought)
     if ended in FILTERED:
-        raise Failure("filtered", f"the reply ended by {ended}")
+        raise Failure("filtered", f"the reply ended by {ended}", used=tokens)
     if not text:
-        raise Failure("truncated" if ended == "MAX_TOKENS" else "bad_reply", f"a candidate without text ({ended})")
-    usage = found.usage_metadata
-    thought = (usage.thoughts_token_count if usage else 0) or 0
-    into, out = (usage.prompt_token_count, usage.candidates_token_count) if usage else (0, 0)
-    return Reply(text, into or 0, (out or 0) + thought)
+        kind = "truncated" if ended == "MAX_TOKENS" else "bad_reply"
+        raise Failure(kind, f"a candidate without text ({ended})", used=tokens)
+    return Reply(text, *tokens)

@@ -1,7 +1,6 @@
 """OpenAI, and every server that speaks its protocol: vLLM, SGLang, Ollama, LiteLLM, ..."""
 
 import asyncio
-import os
 from typing import Any
 
 import aiohttp
@@ -10,7 +9,7 @@ from httpx2 import Limits
 from openai import AsyncOpenAI, DefaultAioHttpClient
 
 from reward.judge.failures import Failure, of_status, retry_after
-from reward.judge.providers import Endpoint, Reply, Request
+from reward.judge.providers import Endpoint, Reply, Request, used
 
 
 class OpenAI:
@@ -18,7 +17,7 @@ class OpenAI:
 
     def __init__(self, endpoint: Endpoint, key: str, timeout: float, in_flight: int) -> None:
         self.model = endpoint.model
-        base_url = endpoint.base_url or os.environ.get("OPENAI_BASE_URL") or None
+        base_url = endpoint.address or None
         # Servers of one's own know max_tokens, the newest models of OpenAI only the other.
         self.max_tokens = "max_tokens" if base_url else "max_completion_tokens"
         http = DefaultAioHttpClient(limits=Limits(max_connections=in_flight, max_keepalive_connections=in_flight))
@@ -63,17 +62,18 @@ def _late_or_cut(error: BaseException) -> Failure:
 
 def _reply(found: Any) -> Reply:
     """Return the text of a completion; the SDK checks no field of it."""
+    tokens = used(getattr(found, "usage", None), "prompt_tokens", "completion_tokens")
     choices: Any = getattr(found, "choices", None)
     message = getattr(choices[0], "message", None) if choices else None
     if message is None:
-        raise Failure("bad_reply", "a completion without choices")
+        raise Failure("bad_reply", "a completion without choices", used=tokens)
     if getattr(message, "refusal", None):
-        raise Failure("refused", message.refusal)
+        raise Failure("refused", str(message.refusal), used=tokens)
     ended = choices[0].finish_reason
     text = message.content or ""
     if ended == "content_filter":
-        raise Failure("filtered", "the reply was cut by the content filter")
+        raise Failure("filtered", "the reply was cut by the content filter", used=tokens)
     if not text:
-        raise Failure("truncated" if ended == "length" else "bad_reply", f"a choice without text ({ended})")
-    usage = found.usage
-    return Reply(text, getattr(usage, "prompt_tokens", 0) or 0, getattr(usage, "completion_tokens", 0) or 0)
+        kind = "truncated" if ended == "length" else "bad_reply"
+        raise Failure(kind, f"a choice without text ({ended})", used=tokens)
+    return Reply(text, *tokens)
