@@ -215,10 +215,14 @@ class Combiner:
         return self.combine(dict(zip(self.composite.weights, values, strict=True)))
 
     def combine(self, raw: Mapping[str, float | None]) -> dict[str, float]:
-        """Return the weighted sum; None for a component leaves the sample unscored, NaN leaves the component out."""
+        """Return the weighted sum; None for a component leaves the sample unscored, NaN leaves the component out.
+
+        A sample of which all components are left out is unscored too.
+        """
         found = dict.fromkeys(self.composite.keys, 0.0)
         found |= {f"{name}_weight": weight for name, weight in self.composite.weights.items()}
-        whole = all(raw.get(name) is not None for name in self.composite.weights)
+        known = [value for name in self.composite.weights if (value := raw.get(name)) is not None]
+        whole = len(known) == len(self.composite.weights) and not all(map(math.isnan, known))
         for name, weight in self.composite.weights.items():
             value = raw.get(name)
             if value is None:

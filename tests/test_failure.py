@@ -1,5 +1,7 @@
 """The cause of a failed run, from logs as Ray and vLLM write them."""
 
+import pytest
+
 from trainer.failure import describe, find_cause
 
 RAY_OOM = """\
@@ -75,6 +77,15 @@ def test_an_exception_that_was_survived_is_not_the_cause() -> None:
     cause = find_cause(RETRIED)
     assert cause is not None
     assert cause.type == "KeyError"
+
+
+@pytest.mark.parametrize("kind", ["JudgeFailedError", "UnknownSource", "GraderFailed"])
+def test_an_exception_of_any_name_is_known_by_its_module(kind) -> None:
+    log = f"(R pid=4) Traceback (most recent call last):\n(R pid=4)   File x\n(R pid=4) reward.errors.{kind}: no rule\n"
+    cause = find_cause(log + "Traceback (most recent call last):\n  File y\nRuntimeError: See root cause above.\n")
+    assert cause is not None
+    assert (cause.type, cause.text, cause.who) == (kind, "no rule", "R pid=4")
+    assert find_cause(f"reward.errors.{kind}: mentioned\n") is None
 
 
 def test_an_error_that_is_only_mentioned_is_no_exception() -> None:

@@ -17,6 +17,7 @@ from reward.judge import cluster
 from reward.judge import entry as judge_entry
 from reward.judge.cluster import InThread
 from reward.judge.config import JudgeConfig, Price
+from reward.judge.gateway import Gateway, JudgeFailedError
 from reward.judge.judge import KEYS, Judge
 from tests.judge_server import KEY, JudgeServer, judge_of_sums, material, verdict
 from trainer.judge_watch import JudgeStoppedError, JudgeWatch
@@ -118,6 +119,12 @@ def test_a_judge_that_fails_leaves_a_composite_unscored() -> None:
     assert {*found} == {*scored(composite(server), "3")[0]}
 
 
+def test_a_judge_that_fails_ends_a_run_with_a_composite_where_that_is_wanted() -> None:
+    said = pytest.raises(JudgeFailedError, match=r"no verdict \(filtered\)")
+    with JudgeServer(judge_of_sums, fault=lambda _: "filter") as server, said:
+        scored(composite(server, on_failure="raise"))
+
+
 @pytest.mark.parametrize(("at_limit", "unscored", "score"), [("stop", 1.0, 0.0), ("continue", 0.0, 0.25)])
 def test_a_composite_goes_on_without_the_judges_part_when_told_so(at_limit, unscored, score) -> None:
     spent = {"money_budget": 1e-9, "prices": {"m": Price(1, 1)}, "at_limit": at_limit}
@@ -128,11 +135,58 @@ def test_a_composite_goes_on_without_the_judges_part_when_told_so(at_limit, unsc
     assert server.script.calls == 0
 
 
+def test_a_run_without_a_verdict_ends_after_the_step_where_that_is_wanted(monkeypatch) -> None:
+    """Verl goes on where only some of a batch's samples raise: the trainer must hear of it."""
+
+    async def one(settings: JudgeConfig) -> dict[str, Any]:
+        gateway = Gateway(settings)
+        with pytest.raises(JudgeFailedError):
+            await Judge(settings, gateway.ask).score("1 + 1", "2", "2")
+        await gateway.close()
+        return gateway.state()
+
+    with JudgeServer(judge_of_sums, fault=lambda _: "filter") as server:
+        state = asyncio.run(one(config(server, on_failure="raise")))
+    monkeypatch.setattr(cluster, "report", lambda: ({"judge/calls": 3.0}, state))
+    watch, saved = JudgeWatch(), list[int]()
+    with pytest.raises(JudgeFailedError, match=r"^the judge gave no verdict \(filtered\)"):
+        watch.after_step(lambda: saved.append(1))
+    assert saved == []
+
+
+def test_a_step_of_which_the_gateway_does_not_tell_has_no_metrics_of_another(monkeypatch) -> None:
+    state = {"stop": "", "failed": "", "budget_used": 0.0}
+    reports: list[Any] = [({"judge/calls": 3.0}, state), None]
+    monkeypatch.setattr(cluster, "report", lambda: reports.pop(0))
+    watch = JudgeWatch()
+    for _ in range(2):
+        watch.after_step(lambda: None)
+    assert watch.metrics == {}
+
+
+def test_many_threads_make_one_judge(tmp_path) -> None:
+    with JudgeServer(judge_of_sums) as server:
+        settings = config(server, cache=str(tmp_path / "c.sqlite")).to_json()
+        begin, found = threading.Barrier(64), list[Any]()
+
+        def one() -> None:
+            begin.wait()
+            found.append(judge_entry.of_process(settings))
+
+        threads = [threading.Thread(target=one) for _ in range(64)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert len(found) == 64
+    assert len(set(map(id, found))) == 1
+
+
 def test_after_a_step_the_run_saves_and_before_the_next_it_stops(monkeypatch) -> None:
     reports: list[Any] = [
         None,
-        ({"judge/calls": 3.0}, {"stop": "", "budget_used": 0.5}),
-        ({"judge/calls": 1.0}, {"stop": "the budget is spent", "budget_used": 1.0}),
+        ({"judge/calls": 3.0}, {"stop": "", "failed": "", "budget_used": 0.5}),
+        ({"judge/calls": 1.0}, {"stop": "the budget is spent", "failed": "", "budget_used": 1.0}),
     ]
     monkeypatch.setattr(cluster, "report", lambda: reports.pop(0))
     saved: list[int] = []
@@ -158,7 +212,6 @@ def test_the_end_of_such_a_run_is_told_and_is_no_failure() -> None:
 def test_a_budget_that_runs_out_is_told_while_training(tmp_path, caplog) -> None:
     from reward.judge.backend import USUAL_OUTPUT
     from reward.judge.budget import tokens_of
-    from reward.judge.gateway import Gateway
     from trainer.progress import Progress
 
     async def spend(settings: JudgeConfig) -> None:
@@ -199,6 +252,9 @@ from reward.judge import cluster
 metrics, state = cluster.report()
 json.dump({"scores": scores, "metrics": metrics, "state": state}, open(sys.argv[3], "w"))
 cluster.close()
+ray.kill(ray.get_actor(cluster.NAME))
+assert cluster.report() is None
+cluster.close()
 ray.shutdown()
 """
 
@@ -222,7 +278,7 @@ def test_one_gateway_for_the_whole_cluster(tmp_path) -> None:
     assert done.returncode == 0, done.stderr[-3000:]
     found = json.loads(Path(tmp_path / "out.json").read_text())
     assert found["scores"] == [1.0] * 60
-    assert found["state"] == {"stop": "", "budget_used": 0.0}
+    assert found["state"] == {"stop": "", "failed": "", "budget_used": 0.0}
     assert found["metrics"]["judge/samples"] == 60
     assert server.script.calls == 10  # 60 samples of 10 kinds
     assert server.script.most_at_once == 4

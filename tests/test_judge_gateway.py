@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from reward.judge.config import JudgeConfig, Price
-from reward.judge.gateway import Gateway, JudgeFailed
+from reward.judge.gateway import Gateway, JudgeFailedError
 from reward.judge.judge import Judge
 from reward.judge.metrics import Histogram
 from reward.judge.providers import Endpoint
@@ -241,7 +241,7 @@ def test_a_refusal_is_not_waited_for() -> None:
 
 
 def test_failing_is_an_error_where_that_is_wanted() -> None:
-    said = pytest.raises(JudgeFailed, match="no verdict \\(auth\\)")
+    said = pytest.raises(JudgeFailedError, match="no verdict \\(auth\\)")
     with JudgeServer(judge_of_sums, fault=lambda _: "key") as server, said as caught:
         judging(config(server, on_failure="raise"), lambda judge, _: judge.score("2 + 2", "4", "4"))
     assert KEY not in str(caught.value)

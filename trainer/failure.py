@@ -7,8 +7,10 @@ from dataclasses import dataclass
 PREFIX = re.compile(r"^\x1b?\[?\d*m?\((?P<who>[^()]*?pid=\d+[^()]*)\)\x1b?\[?\d*m? ?")
 ANSI = re.compile(r"\x1b\[[\d;]*m")
 LEVEL = re.compile(r"^(ERROR|WARNING|INFO) \d\d-\d\d \d\d:\d\d:\d\d \[[^]]*\] ?")
+# The last line of a traceback: a name that ends as Python's own do, or any class with its module before it.
 EXCEPTION = re.compile(
-    r"^(?P<type>(?:[A-Za-z_][\w]*\.)*[A-Za-z_]\w*(?:Error|Exception|Exit|Interrupt|Died|Timeout))(?:: (?P<text>.*))?$"
+    r"^(?P<type>(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*(?:Error|Exception|Exit|Interrupt|Died|Timeout)"
+    r"|(?:[A-Za-z_]\w*\.)+[A-Z]\w*)(?:: (?P<text>.*))?$"
 )
 # Exceptions that only say that another one happened elsewhere.
 MESSENGERS = (

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from reward.judge import cluster
+from reward.judge.gateway import JudgeFailedError
 
 
 class JudgeStoppedError(Exception):
@@ -17,12 +18,19 @@ class JudgeWatch:
         self._stop = ""
 
     def after_step(self, save: Callable[[], None]) -> None:
-        """Take the metrics of a step; ``save`` the run where the judge says that it should stop."""
+        """Take the metrics of a step; ``save`` the run where the judge says that it should stop.
+
+        Raises:
+            JudgeFailedError: a sample has no verdict, and the run is to end then.
+        """
+        self.metrics = {}
         found = cluster.report()
         if found is None:
             return
         self.metrics, state = found
         self.metrics["judge/budget_used"] = state["budget_used"]
+        if state["failed"]:
+            raise JudgeFailedError(state["failed"])
         if state["stop"]:
             save()
             self._stop = state["stop"]

@@ -17,6 +17,7 @@ from verl.trainer.ppo.v1.trainer_base import register_trainer
 from verl.trainer.ppo.v1.trainer_sync import PPOTrainerSync
 from verl.utils.config import omega_conf_to_dataclass
 
+from reward.judge import cluster
 from reward.model.spec import Spec
 from trainer import step, transfer, validation
 from trainer.algorithm import guard, kl, losses, state
@@ -70,6 +71,13 @@ class KitPPOTrainer(PPOTrainerSync):  # type: ignore[misc]
             actor = OmegaConf.merge(actor, {"use_kl_loss": False})
         loss = partial(losses.actor_loss, config=omega_conf_to_dataclass(actor))
         self.actor_rollout_wg.set_loss_fn(partial(loss, folder=folder, sequence_kl=sequence_kl))
+
+    def fit(self, *args: Any, **kwargs: Any) -> None:
+        """Train; then close the judge, if the run has one: what it was paid for is kept."""
+        try:
+            super().fit(*args, **kwargs)
+        finally:
+            cluster.close()
 
     def on_sample_end(self) -> None:
         """All is sampled and scored: a reward model that shares a GPU leaves it to the updates, as vLLM does."""

@@ -105,7 +105,8 @@ class Backend:
                         return task.result()
             return first.result()  # its failure, not that of the second, which may only have met a limit
         finally:
-            for task in (timer, *tasks):
+            timer.cancel()
+            for task in tasks:
                 task.cancel()
             await asyncio.gather(timer, *tasks, return_exceptions=True)
 

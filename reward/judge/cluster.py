@@ -2,18 +2,21 @@
 
 import asyncio
 import atexit
+import logging
 import threading
 from collections.abc import Coroutine
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
 import ray
+from ray.exceptions import RayError
 
 from reward.judge.config import JudgeConfig
 from reward.judge.gateway import Answer, Gateway
 from reward.judge.judge import Ask
 from reward.judge.question import Question
 
+logger = logging.getLogger(__name__)
 NAME = "ppo_kit_judge"
 HEAD = "node:__internal_head__"  # a resource of Ray's head node: where the keys are in the environment
 AT_ONCE = 100_000  # questions in the actor; how many are asked at once is the gateway's business
@@ -81,20 +84,23 @@ def connect(config: JudgeConfig) -> Ask:
     return ask
 
 
-def report() -> tuple[dict[str, float], dict[str, Any]] | None:
-    """Return what the run's actor reports; None where there is none (yet)."""
+def report(timeout: float = 30.0) -> tuple[dict[str, float], dict[str, Any]] | None:
+    """Return what the run's actor reports; None where there is none (yet), or it does not answer."""
     try:
-        actor = ray.get_actor(NAME)
+        found: tuple[dict[str, float], dict[str, Any]] = ray.get(ray.get_actor(NAME).report.remote(), timeout=timeout)
     except ValueError:
         return None
-    found: tuple[dict[str, float], dict[str, Any]] = ray.get(actor.report.remote())
+    except RayError as error:
+        logger.warning("the judge's gateway does not report: %s", " ".join(str(error).split()))
+        return None
     return found
 
 
 def close(timeout: float = 60.0) -> None:
-    """Close the run's actor, if there is one."""
+    """Close the run's actor, if there is one, so that what it keeps is on disk before Ray ends it."""
     try:
-        actor = ray.get_actor(NAME)
+        ray.get(ray.get_actor(NAME).close.remote(), timeout=timeout)
     except ValueError:
         return
-    ray.get(actor.close.remote(), timeout=timeout)
+    except RayError as error:
+        logger.warning("the judge's gateway does not close: %s", " ".join(str(error).split()))

@@ -1,6 +1,7 @@
 """The judge as a reward: the ``compute_score`` that verl calls, and the component of a composite."""
 
 import functools
+import threading
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,10 +10,17 @@ from reward.judge.cluster import connect
 from reward.judge.config import JudgeConfig
 from reward.judge.judge import Judge, result
 
+_first = threading.Lock()
+
+
+def of_process(config: str) -> Judge:
+    """Return this process's judge of a configuration, for all its threads and event loops; the first call makes it."""
+    with _first:
+        return _of_process(config)
+
 
 @functools.lru_cache(maxsize=8)
-def of_process(config: str) -> Judge:
-    """Return this process's judge of a configuration, for all its threads and event loops."""
+def _of_process(config: str) -> Judge:
     parsed = JudgeConfig.from_json(config)
     return Judge(parsed, connect(parsed))
 
@@ -39,7 +47,7 @@ async def compute_score(
         The keys of ``reward.judge.judge.KEYS``; ``unscored`` is 1 where there is no verdict.
 
     Raises:
-        JudgeFailed: there is no verdict, and the configuration says to raise.
+        JudgeFailedError: there is no verdict, and the configuration says to raise.
     """
     return await of_process(judge).score(prompt_of(extra_info), solution_str, ground_truth)
 
@@ -55,6 +63,7 @@ async def judged(config: str, prompt: Any, response: str, ground_truth: Any) -> 
 
     Raises:
         GraderFailed: there is no verdict.
+        JudgeFailedError: likewise, and the configuration says to raise.
     """
     judge = of_process(config)
     answer, question = await judge.answer(prompt, response, ground_truth)

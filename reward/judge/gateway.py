@@ -3,13 +3,12 @@
 import asyncio
 import hashlib
 import logging
+import math
 import random
-import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from reward.errors import GraderFailed
 from reward.judge import verdict
 from reward.judge.backend import Backend, Connect, Patience
 from reward.judge.budget import WARN_AT, Budget
@@ -27,8 +26,8 @@ LOOK_AGAIN = 5.0  # seconds at most between rounds of on_failure: wait
 OUTAGE = RETRIED | ACCOUNT | {"outage"}  # what may be over later
 
 
-class JudgeFailed(GraderFailed):
-    """A sample without a verdict, under ``on_failure: raise``."""
+class JudgeFailedError(Exception):
+    """A sample without a verdict, under ``on_failure: raise``: no ``RewardError``, which leaves a sample unscored."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +57,8 @@ class Gateway:
         self.metrics = Metrics()
         self.cache = Cache(Path(config.cache) if config.cache else None, config.run)
         self.budget = Budget(config.money_budget, config.token_budget, self.cache.spent_before)
-        self.stop = ""  # why the run should end, once it should
+        self.stop = ""  # why the run should save and end, once it should
+        self.failed = ""  # why it should end as failed: verl goes on where only some samples of a batch raise
         self._warned = False
         self._flying: dict[bytes, asyncio.Task[Answer]] = {}
         self._backends = [
@@ -69,7 +69,7 @@ class Gateway:
         """Return the answer to ``question``; ``repeat`` tells questions apart that are to be asked anew.
 
         Raises:
-            JudgeFailed: there is no verdict, and ``on_failure`` is raise.
+            JudgeFailedError: there is no verdict, and ``on_failure`` is raise.
         """
         self.metrics.count("samples")
         key = self._key(self._backends[0], question, repeat)
@@ -85,7 +85,9 @@ class Gateway:
             self.metrics.count("unscored")
             self.metrics.count(f"unscored_{answer.why}")
             if self.config.on_failure == "raise":
-                raise JudgeFailed(f"the judge gave no verdict ({answer.why}): {answer.reason}")
+                said = f"the judge gave no verdict ({answer.why}): {answer.reason}"
+                self.failed = self.failed or said
+                raise JudgeFailedError(said)
         return answer
 
     def take_metrics(self) -> dict[str, float]:
@@ -94,29 +96,30 @@ class Gateway:
 
     async def close(self) -> None:
         """Close clients and cache."""
-        for backend in self._backends:
-            await backend.close()
-        self.cache.close()  # here: at the end of a process no new thread can be had
+        try:
+            for backend in self._backends:
+                await backend.close()
+        finally:
+            self.cache.close()  # here: at the end of a process no new thread can be had
 
     async def _answer(self, question: Question, repeat: int, key: bytes) -> Answer:
         """Go through the endpoints; with on_failure wait, again and again."""
-        until = time.monotonic() + self.config.wait_limit
+        waits = self.config.on_failure == "wait"
+        outage = Patience(self.config.wait_limit if waits else math.inf)
         look_again = min(LOOK_AGAIN, self.config.breaker_seconds)
         while True:
-            answer = await self._round(question, repeat, key)
-            if answer.raw is not None or self.config.on_failure != "wait" or answer.why not in OUTAGE:
+            answer = await self._round(question, repeat, key, outage)
+            if answer.raw is not None or not waits or answer.why not in OUTAGE or self.stop:
                 break
-            if self.stop:
-                break
-            if time.monotonic() + look_again > until:
+            if not await outage.wait(look_again):
                 self._stop(f"the judge has been out of reach for {self.config.wait_limit:g} s ({answer.why})")
                 break
-            await asyncio.sleep(look_again)
         if answer.why in ACCOUNT and self.config.on_failure == "unscored":
             self._stop(f"the judge's account or model is refused ({answer.why}): {answer.reason}")
         return answer
 
-    async def _round(self, question: Question, repeat: int, key: bytes) -> Answer:
+    async def _round(self, question: Question, repeat: int, key: bytes, outage: Patience) -> Answer:
+        """Ask one endpoint after another, each for a deadline, or what is left of the ``outage``."""
         answer = Answer(None, "outage")
         for number, backend in enumerate(self._backends):
             key = self._key(backend, question, repeat) if number else key
@@ -126,7 +129,10 @@ class Gateway:
                 return Answer(kept.raw, "", kept.reason, cached=True)
             if number:
                 self.metrics.count("fallbacks")
-            answer = await self._verdict(backend, question)
+            deadline = min(self.config.deadline, outage.left)
+            patience = Patience(deadline)
+            answer = await self._verdict(backend, question, patience)
+            outage.left -= deadline - patience.left
             if answer.raw is not None:
                 self.cache.put(key, Kept(answer.raw, answer.reason), backend.endpoint.model)
                 self._warn()
@@ -137,9 +143,9 @@ class Gateway:
                 return answer
         return answer
 
-    async def _verdict(self, backend: Backend, question: Question) -> Answer:
+    async def _verdict(self, backend: Backend, question: Question, patience: Patience) -> Answer:
         """Ask one endpoint, at most ``attempts`` times in all; a reply without a verdict is asked about once more."""
-        patience, again, last = Patience(self.config.deadline), False, Failure("outage", "")
+        again, last = False, Failure("outage", "")
         for attempt in range(self.config.attempts):
             if attempt:
                 self.metrics.count("retries")
@@ -179,4 +185,4 @@ class Gateway:
 
     def state(self) -> dict[str, Any]:
         """Return what the trainer acts on, beside the metrics."""
-        return {"stop": self.stop, "budget_used": self.budget.used}
+        return {"stop": self.stop, "failed": self.failed, "budget_used": self.budget.used}

@@ -31,7 +31,7 @@ class Judge:
             repeat: a number by which the same question is asked anew.
 
         Raises:
-            JudgeFailed: there is no verdict, and the configuration says to raise.
+            JudgeFailedError: there is no verdict, and the configuration says to raise.
         """
         said, truth = conversation(prompt), "" if ground_truth is None else str(ground_truth)
         question = self.prompts.question(said, response, truth)
