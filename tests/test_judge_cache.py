@@ -6,10 +6,11 @@ import threading
 
 import pytest
 
-from reward.judge.cache import Cache, Kept, Spent
+from reward.judge.cache import Cache, CacheError, Spent, try_out
 from reward.judge.config import Price
 from reward.judge.gateway import Gateway
 from reward.judge.judge import Judge
+from reward.judge.verdict import Verdict
 from tests.judge_server import KEY, JudgeServer, judge_of_sums, verdict
 from tests.judging import config, judging, sums
 
@@ -75,8 +76,8 @@ def test_many_writers_share_a_cache(tmp_path) -> None:
         try:
             cache = Cache(path, "r")
             for i in range(200):
-                cache.put(f"{i}".encode(), Kept(float(i), "r"), "m")
-                cache.put(f"{number}-{i}".encode(), Kept(float(i), "r"), "m")
+                cache.put(f"{i}".encode(), Verdict(float(i), "r"), "m")
+                cache.put(f"{number}-{i}".encode(), Verdict(float(i), "r"), "m")
                 cache.pay(Spent(1, 2, 3, 0.5))
             cache.close()
         except Exception as error:
@@ -90,7 +91,7 @@ def test_many_writers_share_a_cache(tmp_path) -> None:
     assert errors == []
     cache = Cache(path, "r")
     assert cache.spent_before == Spent(1_600, 3_200, 4_800, 800.0)
-    assert cache.get(b"7") == Kept(7.0, "r")
+    assert cache.get(b"7") == Verdict(7.0, "r")
     assert all(cache.get(f"{number}-{i}".encode()) for number in range(8) for i in range(200))
     cache.close()
 
@@ -99,10 +100,65 @@ def test_a_cache_that_is_no_database_is_put_aside(tmp_path) -> None:
     path = tmp_path / "c.sqlite"
     path.write_bytes(b"not a database, " * 100)
     cache = Cache(path)
-    cache.put(b"k", Kept(1.0, ""), "m")
+    cache.put(b"k", Verdict(1.0, ""), "m")
     cache.close()
     assert sqlite3.connect(path).execute("SELECT count(*) FROM verdicts").fetchone() == (1,)
     assert len(list(tmp_path.glob("*.broken-*"))) == 1
+
+
+def test_a_cache_that_cannot_be_used_is_told_before_a_run(tmp_path) -> None:
+    (tmp_path / "file").write_text("")
+    (tmp_path / "folder.sqlite").mkdir()
+    for path in (tmp_path / "file" / "c.sqlite", tmp_path / "folder.sqlite"):
+        with pytest.raises(CacheError, match=r"^the judge's cache .* cannot be used \(.*\); mend or") as caught:
+            try_out(path)
+        assert "\n" not in str(caught.value)
+    try_out(tmp_path / "new" / "c.sqlite")
+    assert sqlite3.connect(tmp_path / "new" / "c.sqlite").execute("SELECT count(*) FROM spent").fetchone() == (0,)
+
+
+def test_a_run_goes_on_without_a_cache_that_breaks_and_says_so_once(tmp_path, caplog) -> None:
+    """The tables are gone, and later the folder is a file."""
+    path = tmp_path / "c.sqlite"
+
+    async def broken_meanwhile(judge: Judge, gateway: Gateway) -> list[dict[str, float]]:
+        found = await sums(judge, 4)
+        while gateway.cache._fresh:
+            await asyncio.sleep(0.01)
+        with sqlite3.connect(path) as other:
+            other.execute("DROP TABLE verdicts")
+        return [*found, *await sums(judge, 10)]
+
+    with JudgeServer(judge_of_sums) as server:
+        found, _ = judging(config(server, cache=str(path)), broken_meanwhile)
+        assert [each["score"] for each in found] == [1.0, 0.0] * 7
+        warnings = [record.getMessage() for record in caplog.records if record.name == "reward.judge.cache"]
+        assert len(warnings) == 1
+        assert warnings[0].startswith(f"the judge's cache {path} cannot be ")
+        (tmp_path / "file").write_text("")
+        nowhere = config(server, cache=str(tmp_path / "file" / "c.sqlite"), money_budget=1.0, prices={"m": Price(1, 1)})
+        found, _ = judging(nowhere, lambda judge, _: sums(judge, 2))
+    assert [each["score"] for each in found] == [1.0, 0.0]
+    assert "cannot be opened, and the run goes on without it" in caplog.text
+
+
+def test_half_a_character_in_a_reason_does_not_end_the_writing(tmp_path) -> None:
+    path = tmp_path / "c.sqlite"
+    with JudgeServer(lambda *_: '{"reason": "\\ud83d", "score": 10}') as server:
+        found, _ = judging(config(server, cache=str(path)), lambda judge, _: sums(judge, 2))
+    assert [each["score"] for each in found] == [1.0, 1.0]
+    assert sqlite3.connect(path).execute("SELECT reason FROM verdicts").fetchall() == [("?",), ("?",)]
+
+
+def test_spending_is_that_of_a_run_with_a_name(tmp_path) -> None:
+    """Scoring offline and checking judges have none: their budget is for each time."""
+    path = tmp_path / "c.sqlite"
+    for _ in range(2):
+        cache = Cache(path)
+        assert cache.spent_before == Spent()
+        cache.pay(Spent(1, 2, 3, 4.0))
+        cache.close()
+    assert sqlite3.connect(path).execute("SELECT * FROM spent").fetchall() == []
 
 
 def test_no_key_is_in_the_cache(tmp_path) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.command import train_sh
+from tests.command import copy_of_the_kit, train_sh
 from tests.judge_server import KEY, JudgeServer, material, verdict
 from tests.test_judge_config import KEYS
 from trainer import ROOT
@@ -52,6 +52,29 @@ def test_judges_side_by_side(tmp_path) -> None:
     assert float(cells["length bias (empty words added)"][1]) > 0.2
     assert float(cells["position bias (response first)"][0]) == 0
     assert cells["cost"] == ["-", "-", "-"]
+
+
+def test_several_judges_with_a_budget_and_general_prompts(tmp_path) -> None:
+    """Each has its price; the general preset has no labelled answers of its own."""
+    kit = copy_of_the_kit(tmp_path / "kit")
+    file = kit / "config" / "api_reward_config.yaml"
+    file.write_text(file.read_text().replace("prices:", "prices:\n  a: [1, 1]\n  b: [1, 1]\n  c: [1, 1]", 1))
+    quiet = {**KEYS, "OPENAI_API_KEY": KEY, "OUTPUT_DIR": str(tmp_path), "VENV": str(ROOT / ".venv")}
+    with JudgeServer(lambda *_: verdict(5)) as server:
+        address = ("--rm_api_type", "openai", "--rm_base_url", server.url("openai"), "--rm_budget")
+        result = train_sh("judge_check", *address, "5", "--rm_model", "a, b", root=kit, timeout=120, **quiet)
+        again = train_sh("judge_check", *address, "0.01", "--rm_model", "c", root=kit, timeout=120, **quiet)
+        third = train_sh("judge_check", *address, "0.01", "--rm_model", "c", root=kit, timeout=120, **quiet)
+        wrong = train_sh("judge_check", *address, "5", "--rm_model", "a,new", root=kit, timeout=120, **quiet)
+    assert result.status == 0, result.err
+    assert result.out.startswith("no labelled answers ship for the preset general; taking those of math\n")
+    cells = {line[:32].strip(): line[32:].split() for line in result.out.splitlines()[2:]}
+    assert all(float(cost) > 0 for cost in cells["cost"])
+    for each in (again, third):  # what was spent the time before does not count
+        answered = next(line for line in each.out.splitlines() if line.startswith("answers (without"))
+        assert "(17)" not in answered
+    assert wrong.status == 2
+    assert "there is no price for new" in wrong.complaints[0]
 
 
 @pytest.mark.parametrize(

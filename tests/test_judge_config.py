@@ -1,5 +1,6 @@
 """The judge's configuration, its command line, and everything that is said before anything starts."""
 
+import dataclasses
 import json
 import re
 from pathlib import Path
@@ -8,13 +9,14 @@ from typing import Any
 import pytest
 import yaml
 
-from reward.judge.config import FLAGS, ConfigError, JudgeConfig, load
-from reward.judge.providers import PROVIDERS
+from reward.judge.config import FLAGS, ConfigError, JudgeConfig, load, unpriced
+from reward.judge.providers import PROVIDERS, Endpoint
 from tests.command import train_sh
-from tests.judge_server import KEY, JudgeServer, judge_of_sums, material
+from tests.judge_server import KEY, Asked, JudgeServer, judge_of_sums, material
 from trainer import ROOT, judge
 from trainer.contradictions import OF_THE_MODEL
 from trainer.knobs import load_knobs
+from trainer.reward_choice import RewardChoice
 from trainer.settings import read_settings
 
 KEYS = {name: "" for known in PROVIDERS.values() for name in (*known.keys, known.base_url_env)}
@@ -54,16 +56,16 @@ def test_knobs_and_file_have_the_same_defaults() -> None:
 def test_flags_win_over_the_file(tmp_path) -> None:
     file = written(tmp_path, api_type="openai", model="a", base_url="http://127.0.0.1:1/v1", scale="0-5")
     environ = {"USE_API_REWARD": "1", "RM_MODEL": "b", "RM_SCORING_PROMPT": r"{prompt}\n{response}"}
-    found = judge.config(read_settings(environ, [], gpus=0), "run", file)
+    found = judge.config(read_settings(environ, [], gpus=0), file)
     assert (found.api_type, found.model, found.base_url) == ("openai", "b", "http://127.0.0.1:1/v1")
-    assert (found.scale, found.scoring_prompt, found.run) == ("0-5", "{prompt}\n{response}", "run")
+    assert (found.scale, found.scoring_prompt) == ("0-5", "{prompt}\n{response}")
     assert found.cache.endswith("outputs/cache/judge.sqlite")
 
 
 def test_another_provider_does_not_get_the_files_address(tmp_path) -> None:
     file = written(tmp_path, api_type="openai", model="a", base_url="http://127.0.0.1:1/v1")
     environ = {"USE_API_REWARD": "1", "RM_API_TYPE": "claude", "RM_MODEL": "c"}
-    found = judge.config(read_settings(environ, [], gpus=0), "", file)
+    found = judge.config(read_settings(environ, [], gpus=0), file)
     assert (found.api_type, found.model, found.base_url) == ("claude", "c", "")
 
 
@@ -92,7 +94,6 @@ def test_another_provider_does_not_get_the_files_address(tmp_path) -> None:
         ({"on_failure": "zero"}, "config/api_reward_config.yaml: on_failure: 'zero': allowed: unscored, wait, raise"),
         ({"scoring_prompt": "{prompt}"}, "config/api_reward_config.yaml: scoring_prompt: it must hold {response}"),
         ({"scoring_prompt": "{response} {x}"}, "config/api_reward_config.yaml: scoring_prompt: there is no {x}; there"),
-        ({"money_budget": 1, "model": "new"}, "money_budget 1: there is no price for new; add 'new: [input, output]'"),
         ({"prices": {"m": 3}}, "config/api_reward_config.yaml: prices.m: [input, output] is wanted"),
         ({"prices": {"m": [1, -1]}}, "config/api_reward_config.yaml: prices.m: [input, output] is wanted"),
         ({"fallback": [{"model": "m"}]}, "config/api_reward_config.yaml: fallback[0]: {api_type: ..., model: ..."),
@@ -108,6 +109,51 @@ def test_faults_of_the_file(tmp_path, values, start) -> None:
     assert len(found) == 1
     assert found[0].startswith(start)
     assert "abc" not in found[0]
+
+
+def test_a_budget_of_money_wants_prices(tmp_path) -> None:
+    chain = [{"api_type": "openai", "model": "gpt-4o"}, {"api_type": "openai", "model": "newer"}]
+    file = written(tmp_path, money_budget=1, model="new", fallback=chain, prices={"gpt-4o": [1, 2]})
+    (one, two) = unpriced(load(file, {}))
+    assert one.startswith("money_budget 1: there is no price for new; add 'new: [input, output]' to prices in config/")
+    assert "for newer" in two
+    assert unpriced(load(written(tmp_path, model="new"), {})) == []
+
+
+@pytest.mark.parametrize(("composite", "faults"), [(False, 1), (True, 0)])
+def test_going_on_without_the_judge_needs_another_reward(tmp_path, monkeypatch, composite, faults) -> None:
+    monkeypatch.setattr(judge, "FILE", written(tmp_path, at_limit="continue"))
+    monkeypatch.setenv("DASHSCOPE_API_KEY", KEY)
+    settings = read_settings({"USE_API_REWARD": "1"}, [], gpus=0)
+    if composite:
+        weights = {"judge_score": 0.5, "rule_score": 0.5}
+        settings = dataclasses.replace(settings, reward=RewardChoice("composite", weights))
+    _, found = judge.plan(settings)
+    assert len(found) == faults
+    assert all("at_limit: continue: the judge is the only reward; take at_limit: stop" in fault for fault in found)
+
+
+def test_each_endpoint_is_tried_and_the_one_at_fault_is_named(monkeypatch, tmp_path) -> None:
+    """As well as the cache, before anything is asked in earnest."""
+    for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
+        monkeypatch.setenv(name, KEY)
+    (tmp_path / "file").write_text("")
+
+    def fault(asked: Asked) -> str | None:
+        return {"gone": "model", "mute": "key"}.get(asked.model)
+
+    with JudgeServer(judge_of_sums, fault=fault) as server:
+        url = server.url("openai")
+        chain = (Endpoint("openai", "gone", url), Endpoint("claude", "mute", server.url("claude")))
+        found = JudgeConfig("openai", "m", url, fallback=chain, cache=str(tmp_path / "new" / "c.sqlite"))
+        one, two = judge.try_out(found)
+        (three,) = judge.try_out(dataclasses.replace(found, fallback=(), cache=str(tmp_path / "file" / "c.sqlite")))
+        asked = [each.model for each in server.script.asked]
+    where = "config/api_reward_config.yaml: fallback"
+    assert one.startswith(f"{where}[0], gone at {url}: openai has no such model")
+    assert two.startswith(f"{where}[1], mute at {server.url('claude')}: the key in ANTHROPIC_API_KEY or CLAUDE_API_KEY")
+    assert sorted(asked) == ["gone", "m", "m", "mute"]
+    assert three.startswith(f"the judge's cache {tmp_path / 'file' / 'c.sqlite'} cannot be used")
 
 
 def test_all_faults_at_once_and_a_file_that_is_no_yaml(tmp_path) -> None:
@@ -144,7 +190,6 @@ def run(folder: Path, model: Path, *arguments: str, **environ: str) -> Any:
         (["--rm_scoring_prompt", "{prompt}"], "--rm_scoring_prompt: it must hold {response}"),
         (["--rm_scoring_prompt", "{response} {truth}"], "--rm_scoring_prompt: there is no {truth}; there are {prompt}"),
         (["--rm_scale", "5-5"], "--rm_scale: '5-5' is no scale: the worst score must be below the best"),
-        (["--rm_budget", "1", "--rm_model", "qwen-new"], "money_budget 1: there is no price for qwen-new"),
         (["--rm_on_failure", "zero"], "--rm_on_failure='zero': allowed: unscored, wait, raise"),
     ],
 )
@@ -154,6 +199,14 @@ def test_bad_input_is_one_line_before_anything_starts(tmp_path, small_model, arg
     assert len(result.complaints) == 1, result.err
     assert line in result.complaints[0]
     assert not (tmp_path / "runs").exists()
+
+
+def test_price_and_key_are_missed_at_once(tmp_path, small_model) -> None:
+    result = run(tmp_path, small_model, "--rm_budget", "1", "--rm_model", "qwen-new")
+    price, key = result.complaints
+    assert result.status == 2
+    assert "money_budget 1: there is no price for qwen-new; add 'qwen-new: [input, output]'" in price
+    assert "qwen-new at dashscope: no key; looked for DASHSCOPE_API_KEY" in key
 
 
 @pytest.mark.parametrize(
@@ -205,7 +258,7 @@ def test_the_lines_of_the_manual(tmp_path) -> None:
         for flag, value in options.items():
             assert getattr(found, flag.removeprefix("--rm_")) == value.replace(r"\n", "\n")
         (plan,) = (line for line in result.out.splitlines() if line.startswith("judge "))
-        assert re.search(r"at most about [\d,]+ calls and [\d.]+ million tokens, \d+\.\d\d of money", plan), plan
+        assert re.search(r"; about [\d,]+ calls and [\d.]+ million tokens, \d+\.\d\d of money", plan), plan
         everything = (
             result.out + result.err + "".join(f.read_text(errors="replace") for f in folder.rglob("*") if f.is_file())
         )

@@ -13,13 +13,12 @@ from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
+from reward.secret import secrets
 from trainer import ROOT
 from trainer.algorithm.faults import of_schedule
 from trainer.knobs import AUTO, load_knobs
 from trainer.settings import Settings, UserError, as_env
 from trainer.shape import micro_batch
-
-SECRET = ("KEY", "TOKEN", "SECRET", "PASSWORD")  # how the names of env vars that hold one end
 
 
 def _micro_batch(mini_batch: int, *, _root_: DictConfig) -> int:
@@ -152,8 +151,8 @@ def _unfit(node: Any, key: str) -> Iterator[str]:
     elif isinstance(node, str):
         if "${" in node:
             yield f"{key}={node!r}: verl would take the ${{ in it for an interpolation; leave it out"
-        for env, secret in os.environ.items():
-            if env.upper().endswith(SECRET) and len(secret) >= 8 and secret in node:
+        for env, secret in secrets():
+            if secret in node:
                 yield f"{key} holds the value of {env}: a secret stays in the environment, never in a file"
 
 

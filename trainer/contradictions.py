@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from reward.judge.providers import PROVIDERS
 from trainer.algorithm import faults as algorithm
 from trainer.knobs import Value
 from trainer.shape import Shape
@@ -10,12 +11,6 @@ from trainer.shape import Shape
 OF_THE_MODEL = {
     *("RM_ENGINE", "RM_URL", "RM_GPUS", "RM_DEVICE", "RM_TOKENIZER", "RM_TEMPLATE", "RM_ADAPTER", "RM_MAX_LENGTH"),
     *("RM_BATCH_SIZE", "RM_NORMALIZE", "RM_TIMEOUT", "RM_TRUST_REMOTE_CODE"),
-}
-JUDGE_MODELS = {
-    "dashscope": "qwen-plus",
-    "openai": "gpt-4o-mini",
-    "gemini": "gemini-1.5-flash",
-    "claude": "claude-3-haiku",
 }
 
 
@@ -65,7 +60,7 @@ def _reward(values: Mapping[str, Value], given: frozenset[str]) -> list[str]:
     if details and not judge:
         faults.append(f"{', '.join(details)}: of no effect without --use_api_reward; add it, or leave them out")
     if judge and provider != "dashscope" and "RM_MODEL" not in given:
-        example = JUDGE_MODELS.get(provider, "NAME")
+        example = PROVIDERS[provider].models[0] if provider in PROVIDERS else "NAME"
         faults.append(f"--rm_api_type {provider}: give --rm_model too, for example --rm_model {example}")
     template = str(values["RM_SCORING_PROMPT"])
     if template and "{response}" not in template:

@@ -4,30 +4,18 @@ import asyncio
 import dataclasses
 from pathlib import Path
 
-from reward.judge import budget
+from reward.judge import budget, cache
 from reward.judge.backend import USUAL_OUTPUT
-from reward.judge.config import ConfigError, JudgeConfig, key_faults, load
+from reward.judge.config import FLAGS, ConfigError, JudgeConfig, key_faults, load, unpriced
 from reward.judge.gateway import Answer, Gateway
-from reward.judge.providers import PROVIDERS
+from reward.judge.providers import PROVIDERS, Endpoint
 from reward.judge.question import typed
 from trainer import ROOT
 from trainer.settings import Settings
 
 FILE = ROOT / "config" / "api_reward_config.yaml"
 # Knob -> field of the configuration.
-FIELDS = {
-    "RM_API_TYPE": "api_type",
-    "RM_MODEL": "model",
-    "RM_BASE_URL": "base_url",
-    "RM_PROMPT_PRESET": "prompt_preset",
-    "RM_SYSTEM_PROMPT": "system_prompt",
-    "RM_SCORING_PROMPT": "scoring_prompt",
-    "RM_SCALE": "scale",
-    "RM_LANGUAGE": "language",
-    "RM_CONCURRENCY": "concurrency",
-    "RM_ON_FAILURE": "on_failure",
-    "RM_BUDGET": "money_budget",
-}
+FIELDS = {flag.removeprefix("--").upper(): name for name, flag in FLAGS.items()}
 PROBE_SECONDS = 30.0
 
 
@@ -36,8 +24,8 @@ def is_used(settings: Settings) -> bool:
     return settings.reward.kind == "judge" or "judge_score" in settings.reward.weights
 
 
-def config(settings: Settings, run: str = "", file: Path | None = None) -> JudgeConfig:
-    """Return the judge's configuration: the file, and over it the flags that were given; ``run`` is the run's name.
+def config(settings: Settings, file: Path | None = None) -> JudgeConfig:
+    """Return the judge's configuration: the file, and over it the flags that were given.
 
     Raises:
         ConfigError: with every fault, one line each.
@@ -46,40 +34,61 @@ def config(settings: Settings, run: str = "", file: Path | None = None) -> Judge
     for name in ("system_prompt", "scoring_prompt"):
         if name in flags:
             flags[name] = typed(str(flags[name]))
-    found = load(file or FILE, flags, run)
+    found = load(file or FILE, flags)
     if found.cache == "auto":
         return dataclasses.replace(found, cache=str(settings.output / "cache" / "judge.sqlite"))
     return dataclasses.replace(found, cache=str(ROOT / found.cache) if found.cache else "")
 
 
-def faults(settings: Settings) -> list[str]:
-    """Return what is wrong with the judge at a glance; a dry run needs no key."""
+def plan(settings: Settings) -> tuple[JudgeConfig | None, list[str]]:
+    """Return the judge's configuration, if it scores, and what is wrong with it; a dry run needs no key."""
     if not is_used(settings):
-        return []
+        return None, []
     try:
         found = config(settings)
     except ConfigError as error:
-        return list(error.faults)
-    return [] if settings.dry_run else key_faults(found)
+        return None, list(error.faults)
+    faults = unpriced(found)
+    if found.at_limit == "continue" and set(settings.reward.weights) <= {"judge_score"}:
+        faults.append(f"config/{FILE.name}: at_limit: continue: the judge is the only reward; take at_limit: stop")
+    return found, faults if settings.dry_run else faults + key_faults(found)
 
 
-def try_out(settings: Settings) -> list[str]:
-    """Ask the judge one question; return what is wrong with key, model, quota or address, if anything."""
-    if not is_used(settings):
-        return []
-    found = config(settings)
-    answer = asyncio.run(_ask_once(found))
-    if answer.raw is not None:
-        return []
-    name, endpoint = found.api_type, found.endpoints[0]
-    keys = " or ".join(PROVIDERS[name].keys)
-    meaning = {
-        "auth": f"--rm_api_type {name}: the key in {keys} is refused",
-        "not_found": f"--rm_model {found.model}: {name} has no such model, or nothing answers at that URL",
-        "quota": f"--rm_api_type {name}: the account's quota or credit is used up",
-        "no_verdict": f"--rm_model {found.model}: it does not answer in the form that is asked for",
-    }.get(answer.why, f"the judge {endpoint} does not answer ({answer.why})")
-    return [f"{meaning}: {' '.join(answer.reason.split())}"]
+def try_out(found: JudgeConfig) -> list[str]:
+    """Ask each endpoint one question; return what is wrong with cache, keys, models, quotas or addresses, if anything.
+
+    A fallback is asked too: when it is needed, nobody is there to mend it.
+    """
+    faults = []
+    if found.cache:
+        try:
+            cache.try_out(Path(found.cache))
+        except cache.CacheError as error:
+            faults.append(str(error))
+    answers = asyncio.run(_ask_each_once(found))
+    for number, (endpoint, answer) in enumerate(zip(found.endpoints, answers, strict=True)):
+        if answer.raw is None:
+            faults.append(f"{_meaning(number, endpoint, answer.why)}: {' '.join(answer.reason.split())}")
+    return faults
+
+
+def _meaning(number: int, endpoint: Endpoint, why: str) -> str:
+    """Return in words why endpoint ``number``, 0 or one of the fallbacks, gave no verdict."""
+    account = f"--rm_api_type {endpoint.api_type}"
+    model, other = f"--rm_model {endpoint.model}", f"the judge {endpoint}"
+    if number:
+        account = model = other = f"config/{FILE.name}: fallback[{number - 1}], {endpoint}"
+    provider = endpoint.api_type
+    return {
+        "auth": f"{account}: the key in {' or '.join(PROVIDERS[provider].keys)} is refused",
+        "not_found": f"{model}: {provider} has no such model, or nothing answers at that URL",
+        "quota": f"{account}: the account's quota or credit is used up",
+        "no_verdict": f"{model}: it does not answer in the form that is asked for",
+    }.get(why, f"{other} does not answer ({why})")
+
+
+async def _ask_each_once(found: JudgeConfig) -> list[Answer]:
+    return await asyncio.gather(*(_ask_once(found.only(endpoint)) for endpoint in found.endpoints))
 
 
 async def _ask_once(found: JudgeConfig) -> Answer:
@@ -102,7 +111,10 @@ async def _ask_once(found: JudgeConfig) -> Answer:
 
 
 def forecast(settings: Settings, found: JudgeConfig, samples: int | None) -> str:
-    """Return in words what judging ``samples`` responses takes at most: each of full length, none from the cache."""
+    """Return in words about what judging ``samples`` responses takes: each of full length, none from the cache.
+
+    A judge that writes more than a short verdict costs more, and so do retries of what was billed.
+    """
     if samples is None:
         return f"{found.endpoints[0]}; how many calls only the data would tell"
     words = settings.integer("MAX_PROMPT_LENGTH") + settings.integer("MAX_RESPONSE_LENGTH")
@@ -110,7 +122,7 @@ def forecast(settings: Settings, found: JudgeConfig, samples: int | None) -> str
     into = samples * (budget.tokens_of(empty.system + empty.user) + words)
     spent = found.cost(found.endpoints[0], into, samples * USUAL_OUTPUT)
     price = found.price(found.endpoints[0])
-    text = f"at most about {samples:,} calls and {(into + spent.output_tokens) / 1e6:.2f} million tokens"
+    text = f"about {samples:,} calls and {(into + spent.output_tokens) / 1e6:.2f} million tokens"
     text += f", {spent.money:.2f} of money" if price else f" (no price for {found.model} in config/{FILE.name})"
     share = max(
         spent.money / found.money_budget if found.money_budget else 0.0,

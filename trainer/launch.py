@@ -1,6 +1,6 @@
 """Start verl for one run, follow it, and end it: folders, environment, processes."""
 
-import json
+import dataclasses
 import os
 import re
 import shlex
@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 
-from trainer import ROOT, judge, processes, reward_check, reward_place
+from reward import json_text
+from trainer import ROOT, processes, reward_check, reward_place
 from trainer.export import latest
 from trainer.failure import describe, why_stopped
 from trainer.preflight import Plan
@@ -93,6 +94,7 @@ def environment(settings: Settings, plan: Plan, run: Run, tmp: Path) -> dict[str
     total, steps = plan.total_steps(settings), plan.steps_per_epoch(settings)
     length = settings.integer("MAX_PROMPT_LENGTH") + settings.integer("MAX_RESPONSE_LENGTH")
     model = reward_place.environment(settings, plan.reward_model)
+    judge = dataclasses.replace(plan.judge, run=run.name).to_json() if plan.judge else ""
     return settings.environment() | {
         "RUN_NAME": run.name,
         "KIT_ROOT": str(ROOT),
@@ -110,8 +112,8 @@ def environment(settings: Settings, plan: Plan, run: Run, tmp: Path) -> dict[str
         "KIT_RESUME": str(plan.resume_from or ""),
         "KIT_REWARD_FN": reward_check.reward_fn(settings),
         "KIT_REWARD_KEYS": f"[{','.join(map(hydra_text, plan.reward_keys))}]",
-        "KIT_COMPOSITE": _json(reward_check.composite(settings, run.name, model["KIT_REWARD_MODEL"])),
-        "KIT_JUDGE": judge.config(settings, run.name).to_json() if judge.is_used(settings) else "",
+        "KIT_COMPOSITE": json_text.dumps(reward_check.composite(settings, judge, model["KIT_REWARD_MODEL"])),
+        "KIT_JUDGE": judge,
         **model,
     }
 
@@ -119,11 +121,6 @@ def environment(settings: Settings, plan: Plan, run: Run, tmp: Path) -> dict[str
 def _epochs(plan: Plan, total: int | None, steps: int | None) -> int | None:
     """Return as many epochs as the steps take: verl ends with either, and saves only at the last step."""
     return -(-total // steps) + (not plan.exact) if total is not None and steps else None
-
-
-def _json(value: object) -> str:
-    """Return ``value`` as JSON in which nothing looks like an interpolation, whatever it holds."""
-    return json.dumps(value, ensure_ascii=False).replace("$", "\\u0024")
 
 
 def engine_environment(settings: Settings, run: Run, tmp: Path) -> dict[str, str]:

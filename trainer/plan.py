@@ -51,7 +51,7 @@ def _data(settings: Settings, plan: Plan) -> str:
 
 
 def _reward(settings: Settings, plan: Plan) -> str:
-    by_judge = f"judge {judge.config(settings).endpoints[0]}" if judge.is_used(settings) else ""
+    by_judge = f"judge {plan.judge.endpoints[0]}" if plan.judge else ""
     model = settings.text("REWARD_MODEL_PATH") + reward_place.words(settings, plan.reward_model)
     names = {"rule_score": "rules", "rm_score": model, "judge_score": by_judge}
     return {
@@ -66,11 +66,10 @@ def _reward(settings: Settings, plan: Plan) -> str:
 
 
 def _judge(settings: Settings, plan: Plan) -> dict[str, str]:
-    if not judge.is_used(settings):
+    if plan.judge is None:
         return {}
-    found, held_out = judge.config(settings), plan.rows[1] if plan.rows else 0
-    count = judge.samples(settings, plan.total_steps(settings), held_out)
-    return {"judge": f"preset {found.prompts.preset}; {judge.forecast(settings, found, count)}"}
+    count = judge.samples(settings, plan.total_steps(settings), plan.rows[1] if plan.rows else 0)
+    return {"judge": f"preset {plan.judge.prompts.preset}; {judge.forecast(settings, plan.judge, count)}"}
 
 
 def _devices(settings: Settings, config: DictConfig) -> str:

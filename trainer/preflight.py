@@ -11,6 +11,7 @@ from pathlib import Path
 
 from data import models, parquet
 from data.report import Lengths, report
+from reward.judge.config import JudgeConfig
 from reward.model.spec import Spec
 from trainer import judge, reward_check
 from trainer.export import latest
@@ -35,6 +36,7 @@ class Plan:
     reward_keys: tuple[str, ...] = ()  # what --reward_fn returns
     exact: bool = True  # whether each prompt was measured; of many, a sample is, and verl may leave out a few more
     reward_model: Spec | None = None
+    judge: JudgeConfig | None = None
 
     def steps_per_epoch(self, settings: Settings) -> int | None:
         """Return how many whole batches one pass over the data has."""
@@ -61,7 +63,8 @@ def check(settings: Settings, say: Callable[[str], None]) -> Plan:
     faults: list[str] = (
         [] if settings.dry_run else [*_not_yet(settings), *_disk_faults(cache), *_logger_faults(settings)]
     )
-    faults += reward_check.function_faults(settings) + judge.faults(settings)
+    judged, wrong = judge.plan(settings)
+    faults += reward_check.function_faults(settings) + wrong
     files, rows = (Path("train.parquet"), Path("val.parquet")), None
     try:
         files = data_files(settings)
@@ -79,7 +82,7 @@ def check(settings: Settings, say: Callable[[str], None]) -> Plan:
     rm = _reward_model(settings)
     keys, exact = tuple[str, ...](), True
     if not settings.dry_run:
-        faults = judge.try_out(settings)
+        faults = judge.try_out(judged) if judged else []
         if faults:
             raise UserError(*faults)
         found = reward_check.try_out(settings, files[0])
@@ -101,7 +104,7 @@ def check(settings: Settings, say: Callable[[str], None]) -> Plan:
             from trainer import reward_model
 
             rm = reward_model.check(settings, rm, model.path, files[0], say)
-    return Plan(model, *files, rows, bucket, resume_from, keys, exact, rm)
+    return Plan(model, *files, rows, bucket, resume_from, keys, exact, rm, judged)
 
 
 def _reward_model(settings: Settings) -> Spec | None:

@@ -10,7 +10,6 @@ from typing import Any
 
 from data import parquet
 from reward import check
-from trainer import judge
 from trainer.settings import Settings, UserError
 
 ROWS = 32
@@ -35,19 +34,19 @@ def reward_fn(settings: Settings) -> str:
     return f"{Path(place).expanduser().resolve()}{colon}{name}" if place.endswith(".py") else spec
 
 
-def composite(settings: Settings, run: str = "", model: str = "") -> dict[str, Any]:
-    """Return the section ``composite_reward`` with what its components need to know of the run, whose name is ``run``.
+def composite(settings: Settings, judge: str = "", model: str = "") -> dict[str, Any]:
+    """Return the section ``composite_reward`` with what its components need to know of the run.
 
-    The length penalty's limit is that of responses, unless one is given. ``model`` is the reward model, as JSON.
+    The length penalty's limit is that of responses, unless one is given. ``judge`` and ``model`` are the judge and the
+    reward model, as JSON.
     """
     section = dict(settings.reward.section)
     if "length_penalty" in json.dumps(section):
         options = dict(section.get("options") or {})
         limit = {"limit": settings.integer("MAX_RESPONSE_LENGTH")}
         section["options"] = {**options, "length_penalty": limit | dict(options.get("length_penalty") or {})}
-    if judge.is_used(settings):
-        options = {"config": judge.config(settings, run).to_json()}
-        section["options"] = {**(section.get("options") or {}), "judge_score": options}
+    if judge:
+        section["options"] = {**(section.get("options") or {}), "judge_score": {"config": judge}}
     if model:
         section["options"] = {**(section.get("options") or {}), "rm_score": {"model": model}}
     return section

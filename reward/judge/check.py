@@ -43,13 +43,18 @@ class Labelled:
     label: float
 
 
+def sets() -> dict[str, Path]:
+    """Return the sets that ship with the kit by their names, which are those of presets."""
+    return {path.stem: path for path in FOLDER.glob("*.jsonl")}
+
+
 def read(name: str) -> list[Labelled]:
     """Return the labelled answers of a file, or of a set that ships with the kit.
 
     Raises:
         LabelError: with the first 20 faults.
     """
-    known = {path.stem: path for path in FOLDER.glob("*.jsonl")}
+    known = sets()
     path = known.get(name, Path(name))
     if not path.is_file():
         raise LabelError(f"{name}: there is no such file, and no such set; there are {', '.join(sorted(known))}")

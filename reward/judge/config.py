@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from reward import json_text
 from reward.judge import presets, question
 from reward.judge.cache import Spent
 from reward.judge.providers import PROVIDERS, Endpoint, faults_of_key
@@ -36,7 +37,7 @@ FLAGS = {
     **{name: f"--rm_{name}" for name in ("scoring_prompt", "scale", "language", "concurrency", "on_failure")},
     "money_budget": "--rm_budget",
 }
-TEXTS = ("api_type", "model", "base_url", "system_prompt", "scoring_prompt", "scale", "cache", "run")
+TEXTS = ("api_type", "model", "base_url", "system_prompt", "scoring_prompt", "scale", "cache")
 
 
 class ConfigError(ValueError):
@@ -111,6 +112,12 @@ class JudgeConfig:
             self.response_chars,
         )
 
+    def only(self, endpoint: Endpoint) -> "JudgeConfig":
+        """Return the same with ``endpoint`` alone."""
+        return dataclasses.replace(
+            self, api_type=endpoint.api_type, model=endpoint.model, base_url=endpoint.base_url, fallback=()
+        )
+
     def price(self, endpoint: Endpoint) -> Price | None:
         """Return the price of an endpoint's model, if the table has it."""
         return self.prices.get(endpoint.model)
@@ -122,8 +129,8 @@ class JudgeConfig:
         return Spent(1, input_tokens, output_tokens, money)
 
     def to_json(self) -> str:
-        """Return the whole as JSON without a ``$``, which YAML files of the engine would take for more than a sign."""
-        return json.dumps(dataclasses.asdict(self), ensure_ascii=False).replace("$", "\\u0024")
+        """Return the whole as JSON that passes through the engine's YAML files."""
+        return json_text.dumps(dataclasses.asdict(self))
 
     @classmethod
     def from_json(cls, text: str) -> "JudgeConfig":
@@ -134,10 +141,11 @@ class JudgeConfig:
         return cls(**found)
 
 
-def load(file: Path, flags: Mapping[str, Any], run: str = "") -> JudgeConfig:
-    """Return ``file`` with ``flags`` (fields of ``JudgeConfig``, keys of ``FLAGS``) over it, checked, but for the keys.
+def load(file: Path, flags: Mapping[str, Any]) -> JudgeConfig:
+    """Return ``file`` with ``flags`` (fields of ``JudgeConfig``, keys of ``FLAGS``) over it, checked.
 
-    Where neither names a cache it is ``auto``: the caller says where that is.
+    Keys and prices are not looked at (``key_faults``, ``unpriced``). Where neither names a cache it is ``auto``: the
+    caller says where that is.
 
     Raises:
         ConfigError: with every fault, one line each.
@@ -146,7 +154,7 @@ def load(file: Path, flags: Mapping[str, Any], run: str = "") -> JudgeConfig:
     if flags.get("api_type", values.get("api_type")) != values.get("api_type"):  # another provider's are of no use
         values = {name: value for name, value in values.items() if name not in ("model", "base_url")}
     labels = {name: f"config/{file.name}: {name}" for name in values} | {name: FLAGS[name] for name in flags}
-    values = {"cache": "auto", **values, **flags, "run": run}
+    values = {"cache": "auto", **values, **flags}
     given = {name: value for name, value in values.items() if name not in ("fallback", "prices")}
     faults = [f"{labels.get(name, name)}: {said}" for name, value in given.items() for said in _wrong(name, value)]
     fallback, of_fallback = _fallback(values.get("fallback") or [], file)
@@ -263,16 +271,21 @@ def _together(config: JudgeConfig, labels: Mapping[str, str]) -> list[str]:
     faults = []
     if config.scoring_prompt:
         faults += question.faults(labels["scoring_prompt"], config.scoring_prompt)
-    if config.money_budget is not None:
-        for endpoint in config.endpoints:
-            if config.price(endpoint) is None:
-                faults.append(
-                    f"money_budget {config.money_budget:g}: there is no price for {endpoint.model}; add "
-                    f"'{endpoint.model}: [input, output]' to prices in config/api_reward_config.yaml"
-                )
     if config.timeout > config.deadline:
         faults.append(f"timeout {config.timeout:g} is more than deadline {config.deadline:g}, which it is a part of")
     return faults
+
+
+def unpriced(config: JudgeConfig) -> list[str]:
+    """Return which models have no price, where there is a budget of money."""
+    if config.money_budget is None:
+        return []
+    return [
+        f"money_budget {config.money_budget:g}: there is no price for {endpoint.model}; add "
+        f"'{endpoint.model}: [input, output]' to prices in config/api_reward_config.yaml"
+        for endpoint in config.endpoints
+        if config.price(endpoint) is None
+    ]
 
 
 def key_faults(config: JudgeConfig) -> list[str]:

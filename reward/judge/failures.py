@@ -1,6 +1,5 @@
 """What can go wrong with one request to a provider, by one name for all four, and what may be asked again."""
 
-import os
 import re
 from collections.abc import Mapping
 from datetime import datetime, timezone
@@ -8,14 +7,13 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 
 from reward.errors import GraderFailed
+from reward.secret import scrub
 
 # Kinds that another try may mend. Statuses: 408, 409, 429, 500 and more (529 too); no other 4xx.
 RETRIED = frozenset({"rate_limited", "server_error", "timeout", "conflict", "connection", "bad_reply"})
 # The account or the address is at fault: it would meet every request.
 ACCOUNT = frozenset({"auth", "quota", "not_found"})
 WIDEST = 300  # characters of a provider's message that are kept
-SECRET_NAMES = ("KEY", "TOKEN", "SECRET", "PASSWORD")  # how the names of env vars that hold one end
-LOOKS_SECRET = re.compile(r"\b(?:sk|pk|rk|gsk|xai)-[\w*-]{6,}|\bAIza[\w*-]{10,}|(?i:bearer)\s+[\w.*~+/=-]{6,}")
 # Words of a provider's code or message -> kind, where the status alone says something else.
 MEANINGS = (
     ("quota", re.compile(r"insufficient_quota|billing_hard_limit|arrearage|freetieronly|credit balance", re.I)),
@@ -91,11 +89,3 @@ def _seconds(text: str, unit: float = 1.0) -> float | None:
         return None
     moment = moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)
     return max(0.0, (moment - datetime.now(timezone.utc)).total_seconds())
-
-
-def scrub(text: str) -> str:
-    """Return ``text`` without the secrets of the environment, and without what looks like one."""
-    for name, value in os.environ.items():
-        if len(value) >= 8 and name.upper().endswith(SECRET_NAMES):
-            text = text.replace(value, "***")
-    return LOOKS_SECRET.sub("***", text)

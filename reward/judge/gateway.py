@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from reward.judge import verdict
 from reward.judge.backend import Backend, Connect, Patience
 from reward.judge.budget import WARN_AT, Budget
-from reward.judge.cache import Cache, Kept
+from reward.judge.cache import Cache
 from reward.judge.config import JudgeConfig
 from reward.judge.failures import ACCOUNT, RETRIED, Failure
 from reward.judge.metrics import Metrics
 from reward.judge.providers import connect
 from reward.judge.question import Question
+from reward.judge.verdict import Verdict, parse
 
 logger = logging.getLogger(__name__)
 VERSION = 1  # of the way from a reply to a verdict; part of the cache's key
@@ -35,7 +35,7 @@ class Answer:
     """What became of a question: a score on the judge's scale, or None and why."""
 
     raw: float | None
-    why: str = ""  # a kind of ``Failure``, no_verdict, outage or budget
+    why: str = ""  # a kind of ``Failure``, no_verdict, outage or budget; guard where nobody was asked
     reason: str = ""  # the judge's own words
     cached: bool = False
 
@@ -134,7 +134,7 @@ class Gateway:
             answer = await self._verdict(backend, question, patience)
             outage.left -= deadline - patience.left
             if answer.raw is not None:
-                self.cache.put(key, Kept(answer.raw, answer.reason), backend.endpoint.model)
+                self.cache.put(key, Verdict(answer.raw, answer.reason), backend.endpoint.model)
                 self._warn()
                 return answer
             if answer.why == "budget":
@@ -159,7 +159,7 @@ class Gateway:
                 if final or not await patience.wait(pause(attempt, failure.retry_after)):
                     break
                 continue
-            found = verdict.parse(reply.text, question.scale)
+            found = parse(reply.text, question.scale)
             if found is not None:
                 return Answer(found.raw, "", found.reason)
             last = Failure("no_verdict", f"the reply holds no verdict: {reply.text[-100:]!r}")
@@ -172,7 +172,7 @@ class Gateway:
         """Return the hash of everything that determines a verdict."""
         found = hashlib.blake2b(backend.identity, digest_size=16)
         parts = (VERSION, repeat, question.scale, question.again, question.system, question.user)
-        found.update("\0".join(map(str, parts)).encode())
+        found.update("\0".join(map(str, parts)).encode(errors="surrogatepass"))
         return found.digest()
 
     def _stop(self, why: str) -> None:

@@ -37,7 +37,7 @@ class Judge:
         question = self.prompts.question(said, response, truth)
         why = guard(said, response, truth)
         if why is not None:
-            return Answer(question.scale.low, "", f"guard: {why}"), question
+            return Answer(question.scale.low, "guard", why), question
         return await self.ask(question, repeat), question
 
     async def score(self, prompt: Any, response: str, ground_truth: Any = None, repeat: int = 0) -> dict[str, float]:
@@ -52,6 +52,5 @@ def result(answer: Answer, question: Question) -> dict[str, float]:
     if answer.raw is None:
         return found | {"unscored": 1.0}
     score = question.scale.unit(answer.raw)
-    guarded = float(answer.reason.startswith("guard: ") and not answer.cached)
     found |= {"score": score, "acc": score, "judge_score": score, "judge_raw": answer.raw}
-    return found | {"judge_cached": float(answer.cached), "judge_guarded": guarded}
+    return found | {"judge_cached": float(answer.cached), "judge_guarded": float(answer.why == "guard")}

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from reward.chat import text_of
 from reward.judge import template
 from reward.judge.presets import preset, rules
 from reward.judge.verdict import Scale
@@ -94,15 +95,8 @@ def conversation(messages: Any) -> str:
         return messages
     if not isinstance(messages, Sequence):
         messages = list(messages) if messages is not None else []
-    turns = [(str(each.get("role", "user")), _content(each)) for each in messages if isinstance(each, Mapping)]
+    found = [each for each in messages if isinstance(each, Mapping)]
+    turns = [(str(each.get("role", "user")), text_of(each.get("content"))) for each in found]
     if len(turns) == 1 and turns[0][0] == "user":
         return turns[0][1]
     return "\n\n".join(f"{role}: {content}" for role, content in turns)
-
-
-def _content(message: Mapping[str, Any]) -> str:
-    content = message.get("content") or ""
-    if isinstance(content, str):
-        return content
-    parts = (part.get("text", "") if isinstance(part, Mapping) else str(part) for part in content)
-    return "".join(map(str, parts))

@@ -1,8 +1,10 @@
 """A conversation on its way to a reward model: plain messages, with nothing in them that a template would obey."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
+
+from reward.chat import text_of
 
 Messages = list[dict[str, str]]  # role and content; the last is the assistant's, which is scored
 
@@ -13,14 +15,8 @@ def conversation(prompt: Any, response: str) -> Messages:
     Content in parts keeps its texts. System messages and earlier turns are kept.
     """
     turns: Iterable[Any] = [{"role": "user", "content": prompt}] if isinstance(prompt, str) else prompt
-    messages = [{"role": str(turn["role"]), "content": _text(turn["content"])} for turn in turns]
+    messages = [{"role": str(turn["role"]), "content": text_of(turn["content"])} for turn in turns]
     return [*messages, {"role": "assistant", "content": response}]
-
-
-def _text(content: Any) -> str:
-    if isinstance(content, str) or content is None:
-        return content or ""
-    return "".join(part.get("text", "") if isinstance(part, Mapping) else str(part) for part in content)
 
 
 def special_tokens(tokenizer: Any) -> set[str]:

@@ -3,6 +3,8 @@
 import json
 from dataclasses import asdict, dataclass
 
+from reward import json_text
+
 ENGINES = ("auto", "vllm", "transformers")
 NORMALIZE = ("raw", "calibrated", "running")
 
@@ -34,7 +36,7 @@ class Spec:
 
     def dumps(self) -> str:
         """Return the JSON text, in which nothing looks like an interpolation."""
-        return json.dumps(asdict(self), ensure_ascii=False).replace("$", "\\u0024")
+        return json_text.dumps(asdict(self))
 
     @staticmethod
     def loads(text: str) -> "Spec":

@@ -1,14 +1,15 @@
 """``./train.sh judge_check [FILE]``: how far can the LLM judge be trusted?"""
 
 import asyncio
-import dataclasses
 from collections.abc import Sequence
 
 from reward.judge import check as judging
-from reward.judge.config import ConfigError, JudgeConfig, key_faults
-from reward.judge.providers import PROVIDERS
+from reward.judge.config import ConfigError, JudgeConfig, key_faults, unpriced
+from reward.judge.providers import PROVIDERS, Endpoint
 from trainer import judge
 from trainer.settings import Settings, UserError
+
+OTHERWISE = "math"  # the labelled answers where a preset has none
 
 
 def run(settings: Settings, words: Sequence[str]) -> int:
@@ -21,12 +22,12 @@ def run(settings: Settings, words: Sequence[str]) -> int:
         raise UserError(f"judge_check: one JSONL file is wanted, as in ./train.sh judge_check FILE, not {list(words)}")
     try:
         found = judge.config(settings)
-        name = words[0] if words else found.prompt_preset or "math"
+        name = words[0] if words else _ready_set(found.prompts.preset)
         judges = _judges(found)
         rows = judging.read(name)
     except (ConfigError, judging.LabelError) as error:
         raise UserError(*str(error).splitlines()) from None
-    faults = [fault for each in judges for fault in key_faults(each)]
+    faults = [fault for each in judges for fault in (*unpriced(each), *key_faults(each))]
     if faults:
         raise UserError(*faults)
     print(f"{name}: {len(rows)} labelled answers, {judging.REPEATS + 2} questions about each")
@@ -35,15 +36,21 @@ def run(settings: Settings, words: Sequence[str]) -> int:
     return 0 if any(each.unscored < each.rows for each in findings) else 1
 
 
+def _ready_set(preset: str) -> str:
+    """Return the labelled answers that ship for a preset; for one without any, others, which is said."""
+    if preset in judging.sets():
+        return preset
+    print(f"no labelled answers ship for the preset {preset}; taking those of {OTHERWISE}")
+    return OTHERWISE
+
+
 def _judges(found: JudgeConfig) -> list[JudgeConfig]:
     """Return a configuration for each of the models that are named by commas, with ``provider:`` before some."""
     judges = []
-    for model in found.model.split(","):
-        provider, _, rest = model.strip().partition(":")
+    for model in filter(None, map(str.strip, found.model.split(","))):
+        provider, _, rest = model.partition(":")
+        endpoint = Endpoint(found.api_type, model, found.base_url)
         if provider in PROVIDERS and rest:
-            same = provider == found.api_type
-            url = found.base_url if same else ""
-            judges.append(dataclasses.replace(found, api_type=provider, model=rest, base_url=url, fallback=()))
-        else:
-            judges.append(dataclasses.replace(found, model=model.strip(), fallback=()))
+            endpoint = Endpoint(provider, rest, found.base_url if provider == found.api_type else "")
+        judges.append(found.only(endpoint))
     return judges

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from reward import score as offline
 from reward.errors import RewardError, RewardFunctionError
+from reward.judge.config import JudgeConfig
 from reward.model.spec import Spec
 from trainer import judge, launch, reward_check
 from trainer.settings import Settings, UserError
@@ -21,7 +22,7 @@ def run(settings: Settings, words: Sequence[str]) -> int:
     """
     if len(words) != 1:
         raise UserError(f"score: one JSONL file is wanted, as in ./train.sh score answers.jsonl, not {list(words)}")
-    faults = judge.faults(settings)
+    judged, faults = judge.plan(settings)
     if faults:
         raise UserError(*faults)
     source = Path(words[0])
@@ -31,7 +32,7 @@ def run(settings: Settings, words: Sequence[str]) -> int:
     try:
         if model and settings.reward.kind == "model" and source.is_file() and _print_pairs(source, out, model):
             return 0
-        summary = offline.run(source, out, _reward(settings, model), _tell)
+        summary = offline.run(source, out, _reward(settings, model, judged), _tell)
     except (offline.ScoreError, RewardFunctionError, OSError) as error:
         raise UserError(str(error)) from None
     except launch.Stopped as stopped:
@@ -41,17 +42,19 @@ def run(settings: Settings, words: Sequence[str]) -> int:
     return 0
 
 
-def _reward(settings: Settings, model: Spec | None) -> offline.Reward:
+def _reward(settings: Settings, model: Spec | None, judged: JudgeConfig | None) -> offline.Reward:
     """Return what training would score with."""
     kind, spec, threads = settings.reward.kind, "", offline.THREADS
-    if judge.is_used(settings):
-        threads = max(threads, judge.config(settings).concurrency)
+    by_judge = judged.to_json() if judged else ""
+    if judged:
+        threads = max(threads, judged.concurrency)
     if kind == "composite":
-        return offline.Reward(kind, reward_check.composite(settings, model=model.dumps() if model else ""), threads)
+        section = reward_check.composite(settings, by_judge, model.dumps() if model else "")
+        return offline.Reward(kind, section, threads)
     if kind == "function":
         spec = reward_check.reward_fn(settings)
     elif kind == "judge":
-        spec = judge.config(settings).to_json()
+        spec = by_judge
     elif model is not None:
         spec = model.dumps()
     return offline.Reward(kind, spec, threads)
