@@ -1,0 +1,107 @@
+"""From a judge that is out of reach, or has spent its budget, to a saved run and exit status 3: every link of the way.
+
+The gateway's part is in ``test_judge_gateway.py`` and ``test_judge_cache.py``, the watch's in ``test_judge_cluster.py``.
+"""
+
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from reward.judge import cluster
+from trainer import __main__ as main
+from trainer import launch
+from trainer.judge_watch import JudgeStoppedError, JudgeWatch
+from trainer.progress import Progress
+from trainer.settings import read_settings
+
+WHY = "the judge has been out of reach for 15 s (connection)"
+VERL = f"""
+from trainer.judge_watch import JudgeStoppedError
+print("step:2 - ...")
+raise JudgeStoppedError({WHY!r})
+"""
+
+
+def trainer(step: int, frequency: int) -> tuple[Any, list[int]]:
+    """The kit's trainer with no engine behind it, and the steps that it saved."""
+    from verl.trainer.ppo.v1.trainer_sync import PPOTrainerSync
+
+    from trainer.ppo_trainer import KitPPOTrainer
+
+    saved: list[int] = []
+
+    class Bare(KitPPOTrainer):
+        def _save_checkpoint(self) -> None:
+            saved.append(self.global_steps)
+
+    made = object.__new__(Bare)
+    made.judge, made.global_steps, made.total_training_steps = JudgeWatch(), step, 10
+    made.config = SimpleNamespace(trainer=SimpleNamespace(save_freq=frequency))
+    assert issubclass(KitPPOTrainer, PPOTrainerSync)
+    return made, saved
+
+
+@pytest.mark.parametrize(("frequency", "saves"), [(-1, [4]), (3, [4]), (4, []), (2, [])])
+def test_the_trainer_saves_unless_verl_has_just_done_it_and_stops_before_the_next_step(
+    frequency, saves, monkeypatch
+) -> None:
+    from verl.trainer.ppo.v1.trainer_sync import PPOTrainerSync
+
+    went_on: list[str] = []
+    for name in ("on_step_begin", "on_step_end"):
+        monkeypatch.setattr(PPOTrainerSync, name, lambda self, name=name: went_on.append(name))
+    monkeypatch.setattr(cluster, "report", lambda: ({}, {"stop": WHY, "failed": "", "budget_used": 0.0}))
+    made, saved = trainer(4, frequency)
+    made.on_step_begin()
+    made.on_step_end()
+    assert (saved, went_on) == (saves, ["on_step_begin", "on_step_end"])
+    with pytest.raises(JudgeStoppedError, match="out of reach for 15 s"):
+        made.on_step_begin()
+    assert went_on == ["on_step_begin", "on_step_end"]
+
+
+@pytest.mark.parametrize("error", [None, JudgeStoppedError(WHY)])
+def test_the_judge_is_closed_after_training_however_it_ends(error, monkeypatch) -> None:
+    from verl.trainer.ppo.v1.trainer_sync import PPOTrainerSync
+
+    def fit(self: Any, agent_loop_manager: Any) -> None:
+        if error is not None:
+            raise error
+
+    closed: list[int] = []
+    monkeypatch.setattr(PPOTrainerSync, "fit", fit)
+    monkeypatch.setattr(cluster, "close", lambda: closed.append(1))
+    made, _ = trainer(4, -1)
+    try:
+        made.fit(None)
+    except JudgeStoppedError:
+        assert error is not None
+    assert closed == [1]
+
+
+def test_the_end_of_verls_process_is_told_as_a_pause(tmp_path, monkeypatch) -> None:
+    settings = read_settings({"OUTPUT_DIR": str(tmp_path)}, [], gpus=0)
+    run = launch.Run("r", tmp_path / "runs" / "r", tmp_path / "checkpoints" / "r")
+    run.make_folders()
+    monkeypatch.setattr(launch, "command", lambda _: [sys.executable, "-c", VERL])
+    monkeypatch.setenv("PYTHONPATH", str(Path(launch.ROOT)))
+    progress = Progress(run.folder / "train.log", run.folder / "metrics.jsonl", 10, lambda _: None)
+    with pytest.raises(launch.Paused) as caught:
+        launch.train(settings, run, progress, tmp_path, lambda: None)
+    assert str(caught.value) == f"{WHY}; the run is saved: the same command with --resume r goes on"
+
+
+def test_a_pause_is_one_line_and_status_3(monkeypatch, capsys) -> None:
+    def train(settings: Any) -> int:
+        raise launch.Paused(f"{WHY}; the run is saved")
+
+    monkeypatch.setattr(main, "train", train)
+    monkeypatch.setattr(main, "read_settings", lambda *_: None)
+    monkeypatch.setattr(launch, "on_signals", lambda: None)
+    monkeypatch.setattr(main.processes, "become_subreaper", lambda: None)
+    monkeypatch.setattr(sys, "argv", ["train.sh"])
+    assert main.main() == 3
+    assert capsys.readouterr().err == f"train.sh: {WHY}; the run is saved\n"
