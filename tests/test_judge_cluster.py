@@ -232,6 +232,20 @@ def test_a_budget_that_runs_out_is_told_while_training(tmp_path, caplog) -> None
     assert said[0].endswith(warning)
 
 
+def test_a_cache_that_breaks_is_told_while_training(tmp_path, caplog) -> None:
+    from reward.judge.cache import Cache
+    from trainer.progress import Progress
+
+    (tmp_path / "file").write_text("")
+    Cache(tmp_path / "file" / "c.sqlite")
+    (warning,) = (record.getMessage() for record in caplog.records if record.name.startswith("reward.judge"))
+    (tmp_path / "train.log").write_text(f"(GatewayActor pid=7) {warning}\n")
+    said: list[str] = []
+    Progress(tmp_path / "train.log", tmp_path / "metrics.jsonl", 10, said.append).follow()
+    assert len(said) == 1
+    assert said[0].endswith(warning)
+
+
 WORKER = """
 import asyncio, json, sys
 import ray

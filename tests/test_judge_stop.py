@@ -1,6 +1,7 @@
 """From a judge that is out of reach, or has spent its budget, to a saved run and exit status 3: every link of the way.
 
-The gateway's part is in ``test_judge_gateway.py`` and ``test_judge_cache.py``, the watch's in ``test_judge_cluster.py``.
+The gateway's part is in ``test_judge_gateway.py`` and ``test_judge_cache.py``, the watch's in
+``test_judge_cluster.py``.
 """
 
 import sys

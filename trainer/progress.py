@@ -27,8 +27,8 @@ SHOWN = {
     "value_loss": "value loss {:.3f}",
     "timing_s/step": "{:.1f} s",
 }
-# What reward/judge/gateway.py logs that a person should know.
-WARNING = re.compile(r"\d+% of the judge's budget is spent: .*")
+# What reward/judge/gateway.py and cache.py log that a person should know.
+WARNING = re.compile(r"\d+% of the judge's budget is spent: .*|the judge's cache .*")
 REPORT_EVERY = 30.0  # seconds of silence before a sign of life
 
 
