@@ -44,6 +44,7 @@ def test_judges_side_by_side(tmp_path) -> None:
     cells = {name: [cell.strip() for cell in found if cell.strip()] for name, found in table.items()}
     assert [name.split(" at ")[0] for name in cells[""]] == ["knows", "likes-length", "mute"]
     assert cells["answers (without a verdict)"] == ["17 (0)", "17 (0)", "17 (17)"]
+    assert cells["questions without, and why"] == ["-", "-", f"filtered {17 * 5}"]
     assert cells["accuracy (right side of 0.5)"][0] == "100.0%"
     assert cells["AUC (good above bad)"][0] == "1.000"
     assert float(cells["AUC (good above bad)"][1]) < 0.7
@@ -75,6 +76,16 @@ def test_several_judges_with_a_budget_and_general_prompts(tmp_path) -> None:
         assert "(17)" not in answered
     assert wrong.status == 2
     assert "there is no price for new" in wrong.complaints[0]
+
+
+def test_judges_that_cannot_be_asked_are_told_at_once(tmp_path) -> None:
+    with JudgeServer(lambda *_: verdict(5), fault=lambda asked: "key" if asked.model == "a" else None) as server:
+        url = server.url("openai")
+        arguments = ("judge_check", "--rm_api_type", "openai", "--rm_base_url", url, "--rm_model", "a,b")
+        result = train_sh(*arguments, OUTPUT_DIR=str(tmp_path), timeout=120, **{**KEYS, "OPENAI_API_KEY": KEY})
+    assert (result.status, len(result.complaints)) == (2, 1), result.err
+    assert result.complaints[0].startswith(f"train.sh: the judge a at {url}: the key in OPENAI_API_KEY is refused: ")
+    assert server.script.calls == 2
 
 
 @pytest.mark.parametrize(

@@ -2,12 +2,13 @@
 
 import asyncio
 import dataclasses
+from collections.abc import Sequence
 from pathlib import Path
 
 from reward.judge import budget, cache
 from reward.judge.backend import USUAL_OUTPUT
 from reward.judge.config import FLAGS, ConfigError, JudgeConfig, key_faults, load, unpriced
-from reward.judge.gateway import Answer, Gateway
+from reward.judge.gateway import OUTAGE, Answer, Gateway
 from reward.judge.providers import PROVIDERS, Endpoint
 from reward.judge.question import typed
 from trainer import ROOT
@@ -65,30 +66,42 @@ def try_out(found: JudgeConfig) -> list[str]:
             cache.try_out(Path(found.cache))
         except cache.CacheError as error:
             faults.append(str(error))
-    answers = asyncio.run(_ask_each_once(found))
-    for number, (endpoint, answer) in enumerate(zip(found.endpoints, answers, strict=True)):
-        if answer.raw is None:
-            faults.append(f"{_meaning(number, endpoint, answer.why)}: {' '.join(answer.reason.split())}")
+    alone = [found.only(endpoint) for endpoint in found.endpoints]
+    for number, (each, answer) in enumerate(zip(alone, _answers(alone), strict=True)):
+        where = f"config/{FILE.name}: fallback[{number - 1}], {each.endpoints[0]}" if number else ""
+        faults += _fault(where, each.endpoints[0], answer)
     return faults
 
 
-def _meaning(number: int, endpoint: Endpoint, why: str) -> str:
-    """Return in words why endpoint ``number``, 0 or one of the fallbacks, gave no verdict."""
-    account = f"--rm_api_type {endpoint.api_type}"
-    model, other = f"--rm_model {endpoint.model}", f"the judge {endpoint}"
-    if number:
-        account = model = other = f"config/{FILE.name}: fallback[{number - 1}], {endpoint}"
-    provider = endpoint.api_type
-    return {
-        "auth": f"{account}: the key in {' or '.join(PROVIDERS[provider].keys)} is refused",
-        "not_found": f"{model}: {provider} has no such model, or nothing answers at that URL",
+def out_of_reach(judges: Sequence[JudgeConfig]) -> list[str]:
+    """Ask several judges one question each; return which cannot be asked at all, and why."""
+    return [
+        fault
+        for each, answer in zip(judges, _answers(judges), strict=True)
+        if answer.why in OUTAGE
+        for fault in _fault(f"the judge {each.endpoints[0]}" if len(judges) > 1 else "", each.endpoints[0], answer)
+    ]
+
+
+def _fault(where: str, endpoint: Endpoint, answer: Answer) -> list[str]:
+    """Return why an endpoint gave no verdict, if it did not; ``where`` it is configured, if not by the flags."""
+    if answer.raw is not None:
+        return []
+    account, model = where or f"--rm_api_type {endpoint.api_type}", where or f"--rm_model {endpoint.model}"
+    meaning = {
+        "auth": f"{account}: the key in {' or '.join(PROVIDERS[endpoint.api_type].keys)} is refused",
+        "not_found": f"{model}: {endpoint.api_type} has no such model, or nothing answers at that URL",
         "quota": f"{account}: the account's quota or credit is used up",
         "no_verdict": f"{model}: it does not answer in the form that is asked for",
-    }.get(why, f"{other} does not answer ({why})")
+    }.get(answer.why, f"{where or f'the judge {endpoint}'} does not answer ({answer.why})")
+    return [f"{meaning}: {' '.join(answer.reason.split())}"]
 
 
-async def _ask_each_once(found: JudgeConfig) -> list[Answer]:
-    return await asyncio.gather(*(_ask_once(found.only(endpoint)) for endpoint in found.endpoints))
+def _answers(judges: Sequence[JudgeConfig]) -> list[Answer]:
+    async def ask() -> list[Answer]:
+        return await asyncio.gather(*map(_ask_once, judges))
+
+    return asyncio.run(ask())
 
 
 async def _ask_once(found: JudgeConfig) -> Answer:

@@ -22,6 +22,7 @@ from reward.judge.question import conversation
 
 FOLDER = Path(__file__).parent / "labelled"
 REPEATS = 3  # how often each answer is judged
+NO_VERDICT = "judge/unscored_"  # what metrics of the reasons begin with
 SAME = 0.05  # of the whole scale: verdicts this near are the same
 EMPTY_WORDS = {
     "en": "To put it in other words, what was said above is what was meant, and nothing else needs to be added to it. ",
@@ -91,6 +92,7 @@ class Findings:
     judge: str
     rows: int = 0
     unscored: int = 0
+    why: str = ""  # there is no verdict, and how often, over all questions
     accuracy: float | None = None
     auc: float | None = None
     correlation: float | None = None
@@ -125,6 +127,10 @@ async def check(config: JudgeConfig, rows: Sequence[Labelled]) -> Findings:
     found.position_bias = _change(repeats[0], other)
     found.length_bias = _change(repeats[0], padded)
     metrics = gateway.take_metrics()
+    reasons = {
+        name.removeprefix(NO_VERDICT): int(count) for name, count in metrics.items() if name.startswith(NO_VERDICT)
+    }
+    found.why = ", ".join(f"{name} {count}" for name, count in reasons.items() if count)
     found.cost = gateway.metrics.money if config.price(config.endpoints[0]) else None
     found.calls = int(metrics["judge/calls"])
     found.latency_p50, found.latency_p99 = metrics["judge/latency_p50_s"], metrics["judge/latency_p99_s"]
@@ -201,6 +207,7 @@ def table(findings: Sequence[Findings]) -> Iterator[str]:
     lines: list[tuple[str, list[str]]] = [
         ("", [each.judge for each in findings]),
         ("answers (without a verdict)", [f"{each.rows} ({each.unscored})" for each in findings]),
+        ("questions without, and why", [each.why or "-" for each in findings]),
         ("accuracy (right side of 0.5)", [_share(each.accuracy) for each in findings]),
         ("AUC (good above bad)", [_number(each.auc) for each in findings]),
         ("rank correlation with labels", [_number(each.correlation) for each in findings]),

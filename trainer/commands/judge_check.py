@@ -30,6 +30,9 @@ def run(settings: Settings, words: Sequence[str]) -> int:
     faults = [fault for each in judges for fault in (*unpriced(each), *key_faults(each))]
     if faults:
         raise UserError(*faults)
+    faults = judge.out_of_reach(judges)
+    if faults:
+        raise UserError(*faults)
     print(f"{name}: {len(rows)} labelled answers, {judging.REPEATS + 2} questions about each")
     findings = [asyncio.run(judging.check(each, rows)) for each in judges]
     print("\n".join(judging.table(findings)))
