@@ -150,6 +150,16 @@ def test_half_a_character_in_a_reason_does_not_end_the_writing(tmp_path) -> None
     assert sqlite3.connect(path).execute("SELECT reason FROM verdicts").fetchall() == [("?",), ("?",)]
 
 
+def test_a_resumed_run_knows_what_was_spent_before(tmp_path) -> None:
+    path = tmp_path / "c.sqlite"
+    for number, (run, resumed) in enumerate((("a", ""), ("b", "a"), ("b", "a"), ("c", "b")), start=1):
+        cache = Cache(path, run, resumed)
+        assert cache.spent_before.calls == number - 1
+        cache.pay(Spent(1, 2, 3, 4.0))
+        cache.close()
+    assert sqlite3.connect(path).execute("SELECT run, calls FROM spent").fetchall() == [("a", 1), ("b", 3), ("c", 4)]
+
+
 def test_spending_is_that_of_a_run_with_a_name(tmp_path) -> None:
     """Scoring offline and checking judges have none: their budget is for each time."""
     path = tmp_path / "c.sqlite"

@@ -94,7 +94,9 @@ def environment(settings: Settings, plan: Plan, run: Run, tmp: Path) -> dict[str
     total, steps = plan.total_steps(settings), plan.steps_per_epoch(settings)
     length = settings.integer("MAX_PROMPT_LENGTH") + settings.integer("MAX_RESPONSE_LENGTH")
     model = reward_place.environment(settings, plan.reward_model)
-    judge = dataclasses.replace(plan.judge, run=run.name).to_json() if plan.judge else ""
+    judge = ""
+    if plan.judge:
+        judge = dataclasses.replace(plan.judge, run=run.name, resumed=settings.text("RESUME")).to_json()
     return settings.environment() | {
         "RUN_NAME": run.name,
         "KIT_ROOT": str(ROOT),

@@ -124,7 +124,7 @@ class Backend:
                     raise Failure("outage", f"{self.endpoint} is down, and the deadline is over")
             async with self._gate:
                 if not self.budget.reserve(guess):
-                    raise Failure("budget", f"the judge's budget is spent: {self.budget}")
+                    raise Failure("budget", f"the judge's budget is spent: {self.budget}; to go on, raise it")
                 try:
                     one = await self._requests.take()
                     tokens = await self._tokens.take(guess.input_tokens + guess.output_tokens)

@@ -25,6 +25,8 @@ ADD_SPENT = (
     "input = input + excluded.input, output = output + excluded.output, money = money + excluded.money"
 )
 
+TAKE_OVER = "INSERT OR IGNORE INTO spent SELECT ?, calls, input, output, money FROM spent WHERE run = ?"
+
 
 @dataclass(frozen=True)
 class Spent:
@@ -49,12 +51,14 @@ class CacheError(Exception):
 
 
 class Cache:
-    """The verdicts of all runs and the spending of one, ``run``. Without a ``path`` nothing is kept.
+    """The verdicts of all runs and the spending of one, ``run``, with that of ``resumed``, which it goes on from.
+
+    Without a ``path`` nothing is kept.
 
     A file that fails costs money, never a run: it is said once, and the run goes on without it.
     """
 
-    def __init__(self, path: Path | None, run: str = "") -> None:
+    def __init__(self, path: Path | None, run: str = "", resumed: str = "") -> None:
         self.run = run
         self.spent_before = Spent()
         self._path = path
@@ -66,6 +70,8 @@ class Cache:
         try:
             self._reader, self._writer = _open(path), _open(path)
             columns = "calls, input, output, money"
+            if run and resumed:  # once: the first time that the run begins
+                self._writer.execute(TAKE_OVER, (run, resumed))
             row = self._reader.execute(f"SELECT {columns} FROM spent WHERE run = ?", (run,)).fetchone()
         except (sqlite3.Error, OSError) as error:
             self._path = None

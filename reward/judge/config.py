@@ -94,6 +94,7 @@ class JudgeConfig:
     prices: Mapping[str, Price] = field(default_factory=dict)
     cache: str = ""
     run: str = ""  # whose spending counts towards the budget
+    resumed: str = ""  # the run that it goes on from, whose spending counts too
 
     @property
     def endpoints(self) -> tuple[Endpoint, ...]:
@@ -185,7 +186,7 @@ def read(file: Path) -> dict[str, Any]:
         raise ConfigError(f"config/{file.name}: not readable: {' '.join(str(error).split())}") from None
     if not isinstance(found, dict):
         raise ConfigError(f"config/{file.name}: NAME: VALUE lines are wanted")
-    known = {each.name for each in dataclasses.fields(JudgeConfig)} - {"run"}
+    known = {each.name for each in dataclasses.fields(JudgeConfig)} - {"run", "resumed"}
     faults = []
     for name in found.keys() - known:
         near = difflib.get_close_matches(str(name), known, n=1)

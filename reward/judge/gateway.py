@@ -55,7 +55,7 @@ class Gateway:
     def __init__(self, config: JudgeConfig, connect: Connect = connect) -> None:
         self.config = config
         self.metrics = Metrics()
-        self.cache = Cache(Path(config.cache) if config.cache else None, config.run)
+        self.cache = Cache(Path(config.cache) if config.cache else None, config.run, config.resumed)
         self.budget = Budget(config.money_budget, config.token_budget, self.cache.spent_before)
         self.stop = ""  # why the run should save and end, once it should
         self.failed = ""  # why it should end as failed: verl goes on where only some samples of a batch raise
