@@ -99,7 +99,7 @@ def _fault(where: str, endpoint: Endpoint, answer: Answer) -> list[str]:
 
 def _answers(judges: Sequence[JudgeConfig]) -> list[Answer]:
     async def ask() -> list[Answer]:
-        return await asyncio.gather(*map(_ask_once, judges))
+        return [await _ask_once(each) for each in judges]  # by turns: importing an SDK, for seconds, stops all others
 
     return asyncio.run(ask())
 
