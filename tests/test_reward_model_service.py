@@ -69,7 +69,7 @@ def server(*answers: tuple[int, str], slow: float = 0.0) -> Iterator[tuple[str, 
 
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            got.append({"path": self.path, **body})
+            got.append({"path": self.path, "key": self.headers["Authorization"], **body})
             time.sleep(slow)
             status, text = answers[min(len(got), len(answers)) - 1]
             self.send_response(status)
@@ -104,6 +104,26 @@ def test_raw_scores_by_token_ids(folder) -> None:
     text = "<|im_start|>user\n2+2?<|im_end|>\n<|im_start|>assistant\n4<|im_end|>\n"
     assert reward_models.qwen_tokenizer().decode(request["input"]) == text
     assert (request["path"], request["use_activation"], request["model"]) == ("/classify", False, "rm")
+
+
+SECRET = "key-of-the-reward-model-0123456789"
+
+
+def test_the_key_of_a_server(folder, monkeypatch) -> None:
+    """It goes to a server of the person's own, and is in no message, whatever the server echoes."""
+    monkeypatch.setenv("RM_API_KEY", f"{SECRET}\n")
+    with server((500, f"no such user: Bearer {SECRET}"), (200, GOOD)) as (url, got):
+        with pytest.raises(GraderFailed, match=r"HTTP 500: no such user: Bearer RM_API_KEY$"):
+            asked(folder, url, retries=0)
+        assert asked(folder, url)["score"] == -3.25
+    assert {request["key"] for request in got} == {f"Bearer {SECRET}"}
+    with server((403, "")) as (url, got), pytest.raises(GraderFailed, match="refuses the key in RM_API_KEY"):
+        asked(folder, url)
+    assert len(got) == 1
+    monkeypatch.delenv("RM_API_KEY")
+    with server((401, "")) as (url, got), pytest.raises(GraderFailed, match="asks for a key; export RM_API_KEY"):
+        asked(folder, url)
+    assert got[0]["key"] is None
 
 
 def test_the_pooling_endpoint(folder) -> None:
@@ -152,16 +172,6 @@ def test_the_reward_function_has_the_same_keys_whatever_happens(folder) -> None:
     failed = computed(Spec(str(folder), url="http://127.0.0.1:9", retries=0), messages="2+2?")
     assert (failed["unscored"], failed["score"], tuple(failed)) == (1.0, 0.0, KEYS)
     assert computed(Spec(str(folder)))["unscored"] == 1.0  # no prompt
-
-
-def test_running_normalisation(folder) -> None:
-    client = Client(Spec(str(folder), normalize="running"))
-    talks = [conversation("2+2?", "4" * n) for n in (1, 5, 9)]
-    found = [asyncio.run(client.score(talk)) for talk in talks]
-    raw = [each["rm_raw"] for each in found]
-    mean = sum(raw[:2]) / 2
-    assert found[0]["score"] == 0.0
-    assert found[1]["score"] == pytest.approx((raw[1] - mean) / (abs(raw[0] - raw[1]) / 2), rel=1e-4)
 
 
 def test_the_actor_scores_as_the_engine_does(folder) -> None:

@@ -6,6 +6,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from reward import row
 from reward import score as offline
 from reward.errors import RewardError, RewardFunctionError
 from reward.model.spec import Spec
@@ -41,20 +42,20 @@ def run(settings: Settings, words: Sequence[str]) -> int:
     return 0
 
 
-def _reward(settings: Settings, model: Spec | None) -> offline.Reward:
+def _reward(settings: Settings, model: Spec | None) -> row.Reward:
     """Return what training would score with."""
-    kind, spec, threads = settings.reward.kind, "", offline.THREADS
+    kind, spec, threads = settings.reward.kind, "", row.THREADS
     if judge.is_used(settings):
         threads = max(threads, judge.config(settings).concurrency)
     if kind == "composite":
-        return offline.Reward(kind, reward_check.composite(settings, model=model.dumps() if model else ""), threads)
+        return row.Reward(kind, reward_check.composite(settings, model=model.dumps() if model else ""), threads)
     if kind == "function":
         spec = reward_check.reward_fn(settings)
     elif kind == "judge":
         spec = judge.config(settings).to_json()
     elif model is not None:
         spec = model.dumps()
-    return offline.Reward(kind, spec, threads)
+    return row.Reward(kind, spec, threads, running=kind == "model" and settings.text("RM_NORMALIZE") == "running")
 
 
 def _reward_model(settings: Settings) -> Spec | None:
@@ -67,6 +68,11 @@ def _reward_model(settings: Settings) -> Spec | None:
         return None
     if settings.text("RM_NORMALIZE") == "calibrated":
         raise UserError("--rm_normalize calibrated: of training, where there is a reference policy; leave it out")
+    if settings.text("RM_ENGINE") == "vllm" and not settings.text("RM_URL"):
+        raise UserError(
+            "--rm_engine vllm: vLLM is a server, which only a run starts; leave it out (transformers gives the same "
+            "scores), or start one with vllm serve MODEL --runner pooling, and give its --rm_url"
+        )
     from reward.model.errors import RewardModelError
     from reward.model.server import served_model
     from trainer import reward_model
