@@ -22,8 +22,9 @@ Scorer = Callable[[str, str, Any, dict[str, Any]], Mapping[str, Any]]
 class Reward:
     """What scores, and how many rows are in ``threads`` at once.
 
-    ``kind`` and ``spec``: ``rule``; ``function``, the name of one of the user's; ``composite``, its section; ``judge``
-    or ``model``, as JSON. ``running`` says that a model's scores are normalised by all of the file.
+    ``kind`` and ``spec``: ``rule``; ``function``, the name of one of the user's; ``composite``, its section; ``judge``,
+    ``model`` or ``pairs`` (of answers to a model), as JSON. ``running`` says that a model's scores are normalised by
+    all of the file.
     """
 
     kind: str = "rule"
@@ -57,6 +58,20 @@ class Reward:
     def zscores(self) -> ZScores | None:
         """What needs all rows to be scaled."""
         return ZScores.of(json.dumps(self.spec) if self.kind == "composite" else "", self.running)
+
+    def line_scorer(self) -> Callable[[bytes], dict[str, Any]]:
+        """Return the function that scores a line of the file.
+
+        Raises:
+            RewardFunctionError: there is no such function.
+        """
+        if self.kind == "pairs":
+            from reward.model import offline  # brings torch
+            from reward.model.spec import Spec
+
+            return offline.pair_scorer(Spec.loads(self.spec))
+        score, keys = self.scorer(), self.keys
+        return lambda line: score_line(line, score, keys)
 
     def scorer(self) -> Scorer:
         """Return the function that scores.

@@ -20,7 +20,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from reward.row import Reward, score_line
+from reward.row import Reward
 from reward.zscore import ZScores
 
 AHEAD = 8  # rows in work for each thread
@@ -114,7 +114,7 @@ def run(source: Path, out: Path, reward: Reward, say: Callable[[str], None]) -> 
     """
     if not source.is_file():
         raise ScoreError(f"{source}: there is no such file; JSONL is wanted")
-    score, identity, keys, zscores = reward.scorer(), reward.identity, reward.keys, reward.zscores
+    score, identity, zscores = reward.line_scorer(), reward.identity, reward.zscores
     with source.open("rb") as stream:
         total = sum(1 for _ in _lines(stream))
     skipped = done_before(out, source, identity)
@@ -142,7 +142,7 @@ def run(source: Path, out: Path, reward: Reward, say: Callable[[str], None]) -> 
             for number, line in enumerate(_lines(stream)):
                 if number < skipped:
                     continue
-                waiting.append((number, line, pool.submit(score_line, line, score, keys)))
+                waiting.append((number, line, pool.submit(score, line)))
                 if len(waiting) >= AHEAD * reward.threads:
                     write()
             while waiting:
@@ -157,7 +157,7 @@ def _finish(out: Path, zscores: ZScores | None) -> Summary:
     """Summarise results; first write them anew where they need z-scores, or have not all the same keys."""
     names: dict[str, None] = {}
     ragged = False
-    for chunk in _chunks(out):
+    for chunk in chunks(out):
         for row in chunk:
             ragged = ragged or (bool(names) and names.keys() != row.keys())
             names |= dict.fromkeys(row)
@@ -167,20 +167,21 @@ def _finish(out: Path, zscores: ZScores | None) -> Summary:
         partial = out.with_name(f"{out.name}.partial")
         order = [*(name for name in names if name not in ("error", "key")), "error", "key"]
         with partial.open("wb") as results:
-            for chunk in _chunks(out):
+            for chunk in chunks(out):
                 for row in chunk:
                     if zscores is not None and not row["unscored"]:
                         row = {**zscores.scaled(row), "error": None}
                     results.write(_json({name: row.get(name) for name in order}))
         partial.replace(out)
     summary = Summary()
-    for chunk in _chunks(out):
+    for chunk in chunks(out):
         for row in chunk:
             summary.add(row)
     return summary
 
 
-def _chunks(out: Path) -> Iterator[list[dict[str, Any]]]:
+def chunks(out: Path) -> Iterator[list[dict[str, Any]]]:
+    """Yield the results of a file, some thousand at a time."""
     with out.open("rb") as results:
         rows = map(json.loads, results)
         while chunk := list(islice(rows, CHUNK)):

@@ -17,10 +17,12 @@ from reward.model.batcher import Batcher
 from reward.model.client import KEYS, Client, compute_model
 from reward.model.encoder import Encoder
 from reward.model.engine import Engine
+from reward.model.errors import RewardModelError
 from reward.model.messages import conversation
-from reward.model.server import scalar
+from reward.model.server import scalar, served_model
 from reward.model.spec import Spec
 from tests import reward_models
+from tests.command import train_sh
 
 TALK = conversation("2+2?", "4")
 
@@ -60,8 +62,11 @@ def test_a_batch_that_breaks_does_not_take_the_next_with_it() -> None:
 
 
 @contextmanager
-def server(*answers: tuple[int, str], slow: float = 0.0) -> Iterator[tuple[str, list[dict]]]:
-    """A server on loopback that gives ``answers`` one by one, the last for ever; and the requests that it got."""
+def server(*answers: tuple[int, str], slow: float = 0.0, key: str | None = None) -> Iterator[tuple[str, list[dict]]]:
+    """A server on loopback that gives ``answers`` one by one, the last for ever; and the requests that it got.
+
+    Its list of models is for who has the ``key``.
+    """
     got: list[dict] = []
 
     class Handler(BaseHTTPRequestHandler):
@@ -73,6 +78,15 @@ def server(*answers: tuple[int, str], slow: float = 0.0) -> Iterator[tuple[str, 
             time.sleep(slow)
             status, text = answers[min(len(got), len(answers)) - 1]
             self.send_response(status)
+            self.send_header("Content-Length", str(len(text)))
+            self.end_headers()
+            self.wfile.write(text.encode())
+
+        def do_GET(self) -> None:
+            self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            allowed = key is None or self.headers["Authorization"] == f"Bearer {key}"
+            text = json.dumps({"data": [{"id": "rm"}]}) if allowed else "no"
+            self.send_response(200 if allowed else 401)
             self.send_header("Content-Length", str(len(text)))
             self.end_headers()
             self.wfile.write(text.encode())
@@ -89,6 +103,7 @@ def server(*answers: tuple[int, str], slow: float = 0.0) -> Iterator[tuple[str, 
         made.server_close()
 
 
+SECRET = "key-of-the-reward-model-0123456789"
 GOOD = json.dumps({"data": [{"index": 0, "probs": [-3.25], "num_classes": 1}]})
 
 
@@ -106,9 +121,6 @@ def test_raw_scores_by_token_ids(folder) -> None:
     assert (request["path"], request["use_activation"], request["model"]) == ("/classify", False, "rm")
 
 
-SECRET = "key-of-the-reward-model-0123456789"
-
-
 def test_the_key_of_a_server(folder, monkeypatch) -> None:
     """It goes to a server of the person's own, and is in no message, whatever the server echoes."""
     monkeypatch.setenv("RM_API_KEY", f"{SECRET}\n")
@@ -124,6 +136,42 @@ def test_the_key_of_a_server(folder, monkeypatch) -> None:
     with server((401, "")) as (url, got), pytest.raises(GraderFailed, match="asks for a key; export RM_API_KEY"):
         asked(folder, url)
     assert got[0]["key"] is None
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        ((401, ""), "HTTP 401: the server asks for a key; export RM_API_KEY"),
+        ((404, ""), "it serves rm, and gives no scores"),
+        ((200, GOOD), ""),
+        ((400, "one token is too few"), ""),
+    ],
+)
+def test_a_server_is_asked_before_the_launch(answer, said) -> None:
+    with server(answer) as (url, _):
+        if said:
+            with pytest.raises(RewardModelError, match=said) as caught:
+                served_model(url)
+            assert len(caught.value.faults) == 1
+        else:
+            assert served_model(f"{url}/classify") == "rm"
+
+
+def test_a_launch_without_the_servers_key(folder, tmp_path) -> None:
+    """Told in one line, status 2; neither the wrong key nor the right one is in what is printed."""
+    source = tmp_path / "a.jsonl"
+    source.write_text(json.dumps({"prompt": "2+2?", "response": "4", "data_source": "x"}))
+    with server((200, GOOD), key=SECRET) as (url, _):
+        words = ("score", str(source), "--reward_model", str(folder), "--rm_url", url)
+        without = train_sh(*words, timeout=300)
+        wrong = train_sh(*words, timeout=300, RM_API_KEY="another-key-0123456789")
+        right = train_sh(*words, timeout=300, RM_API_KEY=SECRET)
+    assert (without.status, wrong.status, right.status) == (2, 2, 0), right.err
+    assert without.complaints[-1].endswith("HTTP 401: the server asks for a key; export RM_API_KEY")
+    assert "HTTP 401: the server refuses the key in RM_API_KEY" in wrong.complaints[-1]
+    assert "another-key" not in wrong.err + wrong.out
+    assert SECRET not in right.out + right.err + (tmp_path / "a.scored.jsonl").read_text()
+    assert "mean -3.2500" in right.out
 
 
 def test_the_pooling_endpoint(folder) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from reward import row
 from reward import score as offline
-from reward.errors import RewardError, RewardFunctionError
+from reward.errors import RewardFunctionError
 from reward.model.spec import Spec
 from trainer import judge, launch, reward_check
 from trainer.settings import Settings, UserError
@@ -30,23 +30,33 @@ def run(settings: Settings, words: Sequence[str]) -> int:
     started = time.monotonic()
     model = _reward_model(settings)
     try:
-        if model and settings.reward.kind == "model" and source.is_file() and _print_pairs(source, out, model):
-            return 0
-        summary = offline.run(source, out, _reward(settings, model), _tell)
+        reward = _reward(settings, model, source)
+        summary = offline.run(source, out, reward, _tell)
     except (offline.ScoreError, RewardFunctionError, OSError) as error:
         raise UserError(str(error)) from None
     except launch.Stopped as stopped:
         print(f"train.sh: stopped by {stopped}; the same command goes on where {out} ends", file=sys.stderr)
         return 128 + stopped.signum
-    print("\n".join([*summary.lines(time.monotonic() - started), f"results: {out}"]))
+    lines = summary.lines(time.monotonic() - started)
+    if reward.kind == "pairs":
+        from reward.model.offline import accuracy
+
+        lines += accuracy(result for chunk in offline.chunks(out) for result in chunk)
+    print("\n".join([*lines, f"results: {out}"]))
     return 0
 
 
-def _reward(settings: Settings, model: Spec | None) -> row.Reward:
-    """Return what training would score with."""
+def _reward(settings: Settings, model: Spec | None, source: Path) -> row.Reward:
+    """Return what training would score with; for pairs of answers, the model alone."""
     kind, spec, threads = settings.reward.kind, "", row.THREADS
     if judge.is_used(settings):
         threads = max(threads, judge.config(settings).concurrency)
+    if model is not None:
+        threads = max(threads, 2 * model.micro_batch)  # so that a batch waits while another is computed
+    if kind == "model" and source.is_file():
+        from reward.model.offline import holds_pairs
+
+        kind = "pairs" if holds_pairs(source) else kind
     if kind == "composite":
         return row.Reward(kind, reward_check.composite(settings, model=model.dumps() if model else ""), threads)
     if kind == "function":
@@ -87,24 +97,6 @@ def _reward_model(settings: Settings) -> Spec | None:
     return dataclasses.replace(
         spec, engine="transformers", actors=0, max_length=length if isinstance(length, int) else 0
     )
-
-
-def _print_pairs(source: Path, out: Path, model: Spec) -> bool:
-    """Print the pairwise accuracy where ``source`` holds pairs; return whether it does.
-
-    Raises:
-        UserError: a pair cannot be read or scored.
-    """
-    from reward.model import offline as models
-    from reward.model.pairs import PairError
-
-    if not models.holds_pairs(source):
-        return False
-    try:
-        print("\n".join([*models.pairwise(source, out, model), f"results: {out}"]))
-    except (PairError, RewardError) as error:
-        raise UserError(str(error)) from None
-    return True
 
 
 def _tell(text: str) -> None:
