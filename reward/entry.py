@@ -124,8 +124,9 @@ async def composite_score(
 
     raw = await combining.ask(made, {name: bound(name) for name in COMPONENTS})
     result = combining.combine(made, raw, {})
-    result["acc"] = result["rule_score"] if "rule_score" in made.weights else result["score"]
     result["timeout"] = max(late, default=0.0)
+    if "rule_score" in made.weights:
+        result["acc"] = result["rule_score"]
     if "rm_score" in made.weights:
         result["rm_truncated"] = max(cut, default=0.0)
     return result, why
@@ -134,10 +135,12 @@ async def composite_score(
 def composite_keys(composite: str) -> tuple[str, ...]:
     """Return the keys of every result of a section: score, unscored, each component raw, scaled and its weight, ...
 
-    ``acc`` is the rule's score if there is one, else ``score``; ``timeout`` and ``rm_truncated`` are 1 or 0.
+    ``timeout`` is 1 or 0; with a rule there is ``acc``, its score, which validation reports as the accuracy; with a
+    reward model ``rm_truncated``, 1 or 0.
     """
     made, _ = _composite(composite)
-    return (*made.keys, "acc", "timeout", *(["rm_truncated"] * ("rm_score" in made.weights)))
+    more = {"rule_score": "acc", "rm_score": "rm_truncated"}
+    return (*made.keys, "timeout", *(key for name, key in more.items() if name in made.weights))
 
 
 async def _ask(name: str, sample: Sample, options: Mapping[str, Any]) -> Mapping[str, float]:

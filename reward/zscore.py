@@ -45,8 +45,6 @@ class ZScores:
         if result["unscored"]:
             return dict(result)
         found: Result = combine(self.composite, self._raw(result), self.seen)
-        if "rule_score" not in self.composite.weights:
-            found["acc"] = found["score"]
         return {name: found.get(name, value) for name, value in result.items()}
 
     @property

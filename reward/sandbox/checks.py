@@ -115,7 +115,7 @@ def _functions(own: dict[str, Any]) -> None:
                 unsupported.append(err[1])
             super().addError(test, err)
 
-    runner = unittest.TextTestRunner(stream=io.StringIO(), failfast=True, resultclass=Result)
+    runner = unittest.TextTestRunner(stream=io.StringIO(), failfast=True, resultclass=Result)  # type: ignore[arg-type]
     result = runner.run(suite)
     if unsupported:
         raise unsupported[0]
