@@ -72,7 +72,7 @@ def prepare(data: str, val_data: str, cache: Path, rules: bool = True, most: int
             made.append(_one(val_data, "test", cache, rules, faults, most))
         faults.raise_any()
         if not val_data:
-            return _split(made[0], data, cache)
+            return _split(made[0], cache)
         return made[0].done(), made[1].done()
     finally:
         for each in made:
@@ -193,8 +193,8 @@ def _scan(source: readers.Source, split: str, rules: bool, faults: Faults, write
         faults.add(source.spec, None, "", f"{no_rule(name)} (rows: {count:,})")
 
 
-def _split(whole: Converted, data: str, cache: Path) -> tuple[Path, Path]:
-    """Hold out the rows with the smallest hashes of their prompts."""
+def _split(whole: Converted, cache: Path) -> tuple[Path, Path]:
+    """Hold out the rows with the smallest hashes of their prompts; one prompt alone is on both sides."""
     halves = _halves(whole.key, cache)
     if halves[1].exists():
         return halves
@@ -203,8 +203,7 @@ def _split(whole: Converted, data: str, cache: Path) -> tuple[Path, Path]:
         [prompt_hashes(batch) for batch in pq.ParquetFile(path).iter_batches(BATCH, columns=["prompt"])]
     )
     distinct = np.unique(hashes)
-    if len(distinct) < 2:
-        raise DataError(f"{data}: all prompts are the same, so none can be held out; give --val_data")
+    alone = len(distinct) == 1  # one prompt: it is trained on and held out, which the report tells as a leak
     count = min(HELD_OUT_MOST, max(1, len(distinct) // HELD_OUT_SHARE))
     held = hashes <= np.partition(distinct, count - 1)[count - 1]
     cache.mkdir(parents=True, exist_ok=True)
@@ -217,7 +216,7 @@ def _split(whole: Converted, data: str, cache: Path) -> tuple[Path, Path]:
         for batch in reader.iter_batches(BATCH):
             mask = held[at : at + len(batch)]
             at += len(batch)
-            kept.write_batch(batch.filter(pa.array(~mask)))
+            kept.write_batch(batch.filter(pa.array(~mask | alone)))
             out.write_batch(batch.filter(pa.array(mask)))
     for part, file in zip(parts, halves, strict=True):
         part.rename(file)

@@ -33,6 +33,9 @@ def messages(prompt: Any, system: Any, note: Note) -> list[dict[str, str]] | Non
         found = [{"role": "user", "content": prompt}]
     elif isinstance(prompt, (list, tuple)) and all(_is_message(each) for each in prompt):
         found = [{"role": each["role"], "content": each["content"]} for each in prompt]
+        if not any(each["content"].strip() for each in found):
+            note("prompt", "blank: none of its messages says anything")
+            return None
     else:
         note("prompt", f"a text, or a list of {{role, content}} is wanted, not {str(prompt)[:60]!r}")
         return None
@@ -61,7 +64,7 @@ def extra(given: Any, index: int, split: str, note: Note) -> Row:
     result: Row = {"index": index, "split": split}
     for name in TEXTS:
         value = found.pop(name, None)
-        result[name] = None if value is None else text(value) if not isinstance(value, list) else "\n".join(value)
+        result[name] = None if value is None else text(value) if not _is_texts(value) else "\n".join(value)
     for name in LISTS:
         value = found.pop(name, None)
         if isinstance(value, dict):
@@ -75,6 +78,10 @@ def extra(given: Any, index: int, split: str, note: Note) -> Row:
     return result
 
 
+def _is_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(each, str) for each in value)
+
+
 def normalise(row: Row, index: int, split: str, source: str, note: Note) -> Row | None:
     """Return ``row`` in verl's form, after noting what is wrong with it; None where it has no data_source.
 
@@ -83,7 +90,11 @@ def normalise(row: Row, index: int, split: str, source: str, note: Note) -> Row 
     preset = preset_of(row)
     if preset is not None:
         source = row.get("data_source") or preset.data_source
-        row = {"data_source": source, **preset.read(row)}
+        try:
+            row = {"data_source": source, **preset.read(row)}
+        except (TypeError, ValueError, LookupError, AttributeError) as error:
+            note(", ".join(sorted(preset.columns)), f"not as in {preset.data_source} ({error})")
+            return None
     chat = messages(row.get("prompt"), row.get("system"), note)
     name = row.get("data_source") or source
     if not name or not isinstance(name, str):

@@ -10,17 +10,20 @@ options: {length_penalty: {limit: 512}}                     # of the components,
 
 import asyncio
 import math
-import threading
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from reward.errors import RewardError
+from reward.moments import RunningMoments
 
 SCORES = ("rule_score", "rm_score", "judge_score")
 KINDS = ("none", "clip", "sigmoid", "zscore")
 MOST = 5.0  # a z-score is cut here: one wild value must not rule a batch
+NOTHING = 1e-12  # a smaller standard deviation is that of one value: z-scores are 0
 Component = Callable[[], Awaitable[Mapping[str, float]]]
+Raw = Mapping[str, float | None]  # None: the component gave no value; NaN: it is left out
+Result = dict[str, float | None]  # None: not known
 
 
 class CompositeError(ValueError):
@@ -32,7 +35,7 @@ class Scale:
     """How a component is brought to a common scale.
 
     ``clip``: into [low, high]. ``sigmoid``: 1 / (1 + exp(-(x - center) / width)). ``zscore``: (x - mean) / standard
-    deviation of all values seen so far in this process (Welford 1962), within 5; the first value is 0.
+    deviation, within 5, of what ``reward/zscore.py`` has seen: one sample alone cannot tell.
     """
 
     kind: str = "none"
@@ -64,6 +67,11 @@ class Composite:
         """The keys of every result: score, unscored, and for each component its raw and scaled value and weight."""
         parts = (key for name in self.weights for key in (name, f"{name}_scaled", f"{name}_weight"))
         return ("score", "unscored", *parts)
+
+    @property
+    def zscored(self) -> tuple[str, ...]:
+        """The components that are scaled by all values seen so far."""
+        return tuple(name for name in self.weights if self.scales.get(name, Scale()).kind == "zscore")
 
 
 def configure(section: Mapping[str, Any]) -> Composite | None:
@@ -139,105 +147,70 @@ def _waits_for_itself(name: str, gates: Mapping[str, Gate]) -> bool:
     return False
 
 
-class Running:
-    """Mean and deviation of all values so far, for ``zscore``. ``state`` is what a checkpoint keeps."""
-
-    def __init__(self) -> None:
-        self.count, self.mean, self.square = 0, 0.0, 0.0
-
-    def add(self, value: float) -> float:
-        """Take ``value`` in and return its z-score."""
-        self.count += 1
-        before = value - self.mean
-        self.mean += before / self.count
-        self.square += before * (value - self.mean)
-        deviation = math.sqrt(self.square / self.count)
-        return max(-MOST, min(MOST, (value - self.mean) / deviation)) if deviation > 1e-12 else 0.0
-
-    @property
-    def state(self) -> tuple[int, float, float]:
-        """Count, mean, sum of squared differences."""
-        return self.count, self.mean, self.square
-
-    @state.setter
-    def state(self, state: tuple[int, float, float]) -> None:
-        self.count, self.mean, self.square = state
-
-
-def scaled(value: float, scale: Scale, running: Running) -> float:
-    """Return ``value`` on the common scale."""
+def scaled(value: float, scale: Scale, seen: RunningMoments) -> float:
+    """Return ``value`` on the common scale; ``seen`` is what a z-score goes by, and 0 where it has seen nothing."""
     if scale.kind == "clip":
         return max(scale.low, min(scale.high, value))
     if scale.kind == "sigmoid":
         return 0.5 * (1.0 + math.tanh((value - scale.center) / scale.width / 2))  # does not overflow
     if scale.kind == "zscore":
-        return running.add(value)
+        return max(-MOST, min(MOST, (value - seen.mean) / seen.std)) if seen.std > NOTHING else 0.0
     return value
 
 
-class Combiner:
-    """Asks the components of a sample concurrently and combines their answers; event loops may share it."""
+async def ask(composite: Composite, components: Mapping[str, Component]) -> Raw:
+    """Ask the components of one sample at the same time; return the raw value of each that has a weight.
 
-    def __init__(self, composite: Composite) -> None:
-        self.composite = composite
-        self._lock = threading.Lock()
-        self.running = {name: Running() for name in composite.weights}
+    ``components`` has a callable for each weight, and for each component that a gate waits for. It returns a mapping
+    with its own name, or ``score``, and perhaps ``unscored`` or ``left_out``. One that is missing, unscored, not finite
+    or that raises a RewardError gave no value; any other exception is the caller's.
+    """
+    tasks: dict[str, asyncio.Task[float | None]] = {}
 
-    async def __call__(self, components: Mapping[str, Component]) -> dict[str, float]:
-        """Return the combined score of one sample, with the keys of ``Composite.keys``, whatever happened.
+    async def one(name: str) -> float | None:
+        gate = composite.gates.get(name)
+        if gate is not None:
+            value = await task(gate.component)
+            if value is None or value < gate.at_least:
+                return None if value is None else gate.otherwise
+        return await _value(name, components.get(name))
 
-        ``components`` has a callable for each weight, and for each component that a gate waits for. It returns a
-        mapping with its own name, or ``score``, and perhaps ``unscored`` or ``left_out`` (then its weight is 0). A
-        component that is missing, unscored, not finite or that raises a RewardError leaves the whole sample unscored;
-        any other exception is the caller's.
-        """
-        gates = self.composite.gates
-        tasks: dict[str, asyncio.Task[float | None]] = {}
+    def task(name: str) -> "asyncio.Task[float | None]":
+        if name not in tasks:
+            tasks[name] = asyncio.ensure_future(one(name))
+        return tasks[name]
 
-        async def one(name: str) -> float | None:
-            gate = gates.get(name)
-            if gate is not None:
-                value = await ask(gate.component)
-                if value is None or value < gate.at_least:
-                    return None if value is None else gate.otherwise
-            return await _value(name, components.get(name))
+    try:
+        values = await asyncio.gather(*map(task, composite.weights))
+    finally:
+        for each in tasks.values():
+            each.cancel()
+    return dict(zip(composite.weights, values, strict=True))
 
-        def ask(name: str) -> "asyncio.Task[float | None]":
-            if name not in tasks:
-                tasks[name] = asyncio.ensure_future(one(name))
-            return tasks[name]
 
-        try:
-            values = await asyncio.gather(*map(ask, self.composite.weights))
-        finally:
-            for task in tasks.values():
-                task.cancel()
-        return self.combine(dict(zip(self.composite.weights, values, strict=True)))
+def combine(composite: Composite, raw: Raw, seen: Mapping[str, RunningMoments]) -> Result:
+    """Return the weighted sum with its parts: the keys of ``Composite.keys``, whatever happened.
 
-    def combine(self, raw: Mapping[str, float | None]) -> dict[str, float]:
-        """Return the weighted sum; None for a component leaves the sample unscored, NaN leaves the component out.
-
-        A sample of which all components are left out is unscored too.
-        """
-        found = dict.fromkeys(self.composite.keys, 0.0)
-        found |= {f"{name}_weight": weight for name, weight in self.composite.weights.items()}
-        known = [value for name in self.composite.weights if (value := raw.get(name)) is not None]
-        whole = len(known) == len(self.composite.weights) and not all(map(math.isnan, known))
-        for name, weight in self.composite.weights.items():
-            value = raw.get(name)
-            if value is None:
-                continue
-            if math.isnan(value):
-                found[f"{name}_weight"] = 0.0
-                continue
-            found[name] = value
-            if whole:
-                with self._lock:
-                    scale = self.composite.scales.get(name, Scale())
-                    found[f"{name}_scaled"] = scaled(value, scale, self.running[name])
-                found["score"] += weight * found[f"{name}_scaled"]
-        found["unscored"] = float(not whole)
-        return found
+    A component without a value leaves the sample unscored; one that is left out has the weight 0, and a sample of
+    which all are left out is unscored. ``seen`` is what z-scores go by.
+    """
+    found: Result = dict.fromkeys(composite.keys)
+    known = [value for name in composite.weights if (value := raw.get(name)) is not None]
+    whole = len(known) == len(composite.weights) and not all(map(math.isnan, known))
+    score = 0.0
+    for name, weight in composite.weights.items():
+        value = raw.get(name)
+        left_out = value is not None and math.isnan(value)
+        found[f"{name}_weight"] = 0.0 if left_out else weight
+        if value is None or left_out:
+            found |= {name: 0.0, f"{name}_scaled": 0.0} if left_out else {}
+            continue
+        found[name] = value
+        if whole:
+            scale = composite.scales.get(name, Scale())
+            found[f"{name}_scaled"] = part = scaled(value, scale, seen.get(name, RunningMoments()))
+            score += weight * part
+    return found | {"score": score if whole else None, "unscored": float(not whole)}
 
 
 async def _value(name: str, component: Component | None) -> float | None:

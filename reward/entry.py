@@ -81,8 +81,13 @@ async def compute_composite(
     composite: str,
     **_: Any,
 ) -> dict[str, float]:
-    """Score one response with several components; see ``composite_score``. A broken one leaves it unscored."""
-    return (await composite_score(data_source, solution_str, ground_truth, extra_info, composite=composite))[0]
+    """Score one response with several components; see ``composite_score``. A broken one leaves it unscored.
+
+    What is not known is 0 here: training leaves out what is unscored. A part that is z-scored is 0 until the trainer
+    has the whole batch (``reward/zscore.py``).
+    """
+    found, _why = await composite_score(data_source, solution_str, ground_truth, extra_info, composite=composite)
+    return {name: 0.0 if value is None else value for name, value in found.items()}
 
 
 async def composite_score(
@@ -92,13 +97,12 @@ async def composite_score(
     extra_info: Mapping[str, Any] | None = None,
     *,
     composite: str,
-) -> tuple[dict[str, float], list[str]]:
-    """Return a response's combined score, and why components gave none.
+) -> tuple[combining.Result, list[str]]:
+    """Return a response's combined score, None in it for what is not known, and why components gave none.
 
-    ``composite`` is the section ``composite_reward`` as JSON. Keys: ``score``, ``unscored``, each component raw, scaled
-    and its weight, ``timeout``, and ``acc``: the rule's score if there is one, else ``score``.
+    ``composite`` is the section ``composite_reward`` as JSON. Keys: ``composite_keys``.
     """
-    combine, options = _combiner(composite)
+    made, options = _composite(composite)
     sample = Sample(data_source, response, ground_truth, own_extra(extra_info))
     why: list[str] = []
     late: list[float] = []
@@ -118,11 +122,25 @@ async def composite_score(
 
         return ask
 
-    result = await combine({name: bound(name) for name in COMPONENTS})
-    acc = result.get("rule_score", result["score"])
-    if "rm_score" in combine.composite.weights:
+    raw = await combining.ask(made, {name: bound(name) for name in COMPONENTS})
+    result = combining.combine(made, raw, {})
+    result["timeout"] = max(late, default=0.0)
+    if "rule_score" in made.weights:
+        result["acc"] = result["rule_score"]
+    if "rm_score" in made.weights:
         result["rm_truncated"] = max(cut, default=0.0)
-    return result | {"acc": acc, "timeout": max(late, default=0.0)}, why
+    return result, why
+
+
+def composite_keys(composite: str) -> tuple[str, ...]:
+    """Return the keys of every result of a section: score, unscored, each component raw, scaled and its weight, ...
+
+    ``timeout`` is 1 or 0; with a rule there is ``acc``, its score, which validation reports as the accuracy; with a
+    reward model ``rm_truncated``, 1 or 0.
+    """
+    made, _ = _composite(composite)
+    more = {"rule_score": "acc", "rm_score": "rm_truncated"}
+    return (*made.keys, "timeout", *(key for name, key in more.items() if name in made.weights))
 
 
 async def _ask(name: str, sample: Sample, options: Mapping[str, Any]) -> Mapping[str, float]:
@@ -133,12 +151,12 @@ async def _ask(name: str, sample: Sample, options: Mapping[str, Any]) -> Mapping
 
 
 @functools.lru_cache(maxsize=8)
-def _combiner(section: str) -> tuple[combining.Combiner, Mapping[str, Mapping[str, Any]]]:
-    """Return the combiner of a section, one a process: it keeps the running statistics."""
+def _composite(section: str) -> tuple[combining.Composite, Mapping[str, Mapping[str, Any]]]:
+    """Return what a section says, and its components' options."""
     read = json.loads(section)
     made = combining.configure({**read, "enable": True})
     assert made is not None
-    return combining.Combiner(made), read.get("options") or {}
+    return made, read.get("options") or {}
 
 
 async def compute_by_function(

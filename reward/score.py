@@ -1,11 +1,12 @@
 """Score a file offline, with the code that training uses: ``./train.sh score FILE [--out OUT]``.
 
 FILE is JSONL; a row has ``prompt``, ``response``, ``ground_truth``, ``data_source`` and perhaps ``extra_info``. OUT
-gets one JSON line a row, in order: ``row``, ``score`` (null where there is none), every component, ``error`` (null, or
-why there is no score), ``key`` (a hash of row and reward, by which an interrupted run knows where to continue).
+gets one JSON line a row, in order, with the same keys in each: ``row``, ``score`` (null where there is none), every
+component (null where it is not known), ``error`` (null, or why there is no score), ``key`` (a hash of row and reward,
+by which an interrupted run knows where to continue). z-scores go by all rows of FILE: a score that has one is null
+until the last row is scored.
 """
 
-import asyncio
 import hashlib
 import json
 import os
@@ -15,93 +16,21 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from reward import custom, entry
-from reward.errors import RewardError
-from reward.rules.rule import text
+from reward.row import Reward
+from reward.zscore import ZScores
 
-THREADS = 2 * (os.cpu_count() or 1)
 AHEAD = 8  # rows in work for each thread
 BINS = 10
-Scorer = Callable[[str, str, Any, dict[str, Any]], dict[str, Any]]
+CHUNK = 4096  # rows that z-scores see at a time
+PENDING = "not yet: its z-scores go by all rows, and some are not scored"
 
 
 class ScoreError(ValueError):
     """The command cannot be done; the message says what to mend."""
-
-
-@dataclass(frozen=True)
-class Reward:
-    """What scores, and how many rows are in ``threads`` at once.
-
-    ``kind`` and ``spec``: ``rule``; ``function``, the name of one of the user's; ``composite``, its section; ``judge``
-    or ``model``, as JSON.
-    """
-
-    kind: str = "rule"
-    spec: Any = ""
-    threads: int = THREADS
-
-    @property
-    def identity(self) -> bytes:
-        """What results depend on beside the row; the content of a user's file is part of it."""
-        found = json.dumps([self.kind, self.spec], sort_keys=True).encode()
-        place = Path(self.spec.rpartition(":")[0] or self.spec) if self.kind == "function" else Path()
-        return found + place.read_bytes() if place.is_file() else found
-
-    def scorer(self) -> Scorer:
-        """Return the function that scores.
-
-        Raises:
-            RewardFunctionError: there is no such function.
-        """
-        if self.kind == "rule":
-            return entry.score
-        if self.kind == "function":
-            custom.load(self.spec)
-            return lambda *row: asyncio.run(entry.function_score(*row, reward_fn=self.spec))
-        if self.kind == "judge":
-            from reward.judge.entry import judged, prompt_of
-
-            return lambda _, response, truth, extra: asyncio.run(judged(self.spec, prompt_of(extra), response, truth))
-        if self.kind == "model":
-            from reward.model import offline  # brings torch
-
-            return offline.scorer(self.spec)
-        section = json.dumps(self.spec)
-        return lambda *row: _whole(*asyncio.run(entry.composite_score(*row, composite=section)))
-
-
-def _whole(result: dict[str, float], why: list[str]) -> dict[str, Any]:
-    return {**result, "why": "; ".join(why)} if why else dict(result)
-
-
-def score_line(line: bytes, score: Scorer) -> dict[str, Any]:
-    """Return the result of one row; whatever is wrong with it is in ``error``."""
-    try:
-        row = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        return {"score": None, "error": f"bad JSON: {error}"}
-    if not isinstance(row, dict):
-        return {"score": None, "error": f"a {type(row).__name__}, not an object"}
-    for name in ("response", "data_source"):
-        if not isinstance(row.get(name), str):
-            return {"score": None, "error": f"{name}: a text is wanted"}
-    try:
-        truth = text(row.get("ground_truth"))  # as the data of a run has it
-        extra = dict(row.get("extra_info") or {})
-        if row.get("prompt") is not None:  # as training hands it over
-            extra["messages"] = row["prompt"]
-        found = score(row["data_source"], row["response"], truth, extra)
-    except RewardError as error:
-        return {"score": None, "error": f"{type(error).__name__}: {error}"}
-    except Exception as error:  # of a stranger's function: told for the row, and the others go on
-        return {"score": None, "error": f"the reward function raised {error!r}"[:500]}
-    why = found.pop("why", "") or "unscored"
-    unscored = bool(found.get("unscored"))
-    return {**found, "score": None if unscored else found["score"], "error": why if unscored else None}
 
 
 @dataclass
@@ -148,7 +77,7 @@ def key(line: bytes, identity: bytes) -> str:
     return hashlib.blake2b(line.strip() + b"\0" + identity, digest_size=8).hexdigest()
 
 
-def done_before(out: Path, source: Path, identity: bytes, summary: Summary) -> int:
+def done_before(out: Path, source: Path, identity: bytes) -> int:
     """Return how many rows ``out`` has already; a line that was cut off is removed.
 
     Raises:
@@ -162,13 +91,11 @@ def done_before(out: Path, source: Path, identity: bytes, summary: Summary) -> i
             if not result.endswith(b"\n"):
                 break
             try:
-                found = json.loads(result)
-                known = found["key"] == key(line, identity)
+                known = json.loads(result)["key"] == key(line, identity)
             except (ValueError, KeyError, TypeError):
                 known = False
             if not known:
                 raise ScoreError(f"{out}: not a result of {source} and this reward; remove it, or give another --out")
-            summary.add(found)
             count, size = count + 1, size + len(result)
     os.truncate(out, size)
     return count
@@ -187,10 +114,10 @@ def run(source: Path, out: Path, reward: Reward, say: Callable[[str], None]) -> 
     """
     if not source.is_file():
         raise ScoreError(f"{source}: there is no such file; JSONL is wanted")
-    score, identity, summary = reward.scorer(), reward.identity, Summary()
+    score, identity, zscores = reward.line_scorer(), reward.identity, reward.zscores
     with source.open("rb") as stream:
         total = sum(1 for _ in _lines(stream))
-    skipped = done_before(out, source, identity, summary)
+    skipped = done_before(out, source, identity)
     if skipped:
         say(f"{skipped:,} rows are in {out} already; going on")
     waiting: deque[tuple[int, bytes, Future[dict[str, Any]]]] = deque()
@@ -204,9 +131,10 @@ def run(source: Path, out: Path, reward: Reward, say: Callable[[str], None]) -> 
         def write() -> None:
             number, line, future = waiting.popleft()
             result = future.result()
-            summary.add(result)
-            record = {"row": number, **result, "key": key(line, identity)}
-            results.write(json.dumps(record, ensure_ascii=False).encode(errors="replace") + b"\n")
+            if zscores is not None and not result["unscored"]:
+                result |= {"score": None, "error": PENDING}
+            record = {"row": None, **result} | {"row": number, "key": key(line, identity)}
+            results.write(_json(record))
             results.flush()
             advance()
 
@@ -214,7 +142,7 @@ def run(source: Path, out: Path, reward: Reward, say: Callable[[str], None]) -> 
             for number, line in enumerate(_lines(stream)):
                 if number < skipped:
                     continue
-                waiting.append((number, line, pool.submit(score_line, line, score)))
+                waiting.append((number, line, pool.submit(score, line)))
                 if len(waiting) >= AHEAD * reward.threads:
                     write()
             while waiting:
@@ -222,7 +150,46 @@ def run(source: Path, out: Path, reward: Reward, say: Callable[[str], None]) -> 
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
+    return _finish(out, zscores)
+
+
+def _finish(out: Path, zscores: ZScores | None) -> Summary:
+    """Summarise results; first write them anew where they need z-scores, or have not all the same keys."""
+    names: dict[str, None] = {}
+    ragged = False
+    for chunk in chunks(out):
+        for row in chunk:
+            ragged = ragged or (bool(names) and names.keys() != row.keys())
+            names |= dict.fromkeys(row)
+        if zscores is not None:
+            zscores.see(chunk)
+    if zscores is not None or ragged:
+        partial = out.with_name(f"{out.name}.partial")
+        order = [*(name for name in names if name not in ("error", "key")), "error", "key"]
+        with partial.open("wb") as results:
+            for chunk in chunks(out):
+                for row in chunk:
+                    if zscores is not None and not row["unscored"]:
+                        row = {**zscores.scaled(row), "error": None}
+                    results.write(_json({name: row.get(name) for name in order}))
+        partial.replace(out)
+    summary = Summary()
+    for chunk in chunks(out):
+        for row in chunk:
+            summary.add(row)
     return summary
+
+
+def chunks(out: Path) -> Iterator[list[dict[str, Any]]]:
+    """Yield the results of a file, some thousand at a time."""
+    with out.open("rb") as results:
+        rows = map(json.loads, results)
+        while chunk := list(islice(rows, CHUNK)):
+            yield chunk
+
+
+def _json(record: dict[str, Any]) -> bytes:
+    return json.dumps(record, ensure_ascii=False).encode(errors="replace") + b"\n"
 
 
 @contextmanager

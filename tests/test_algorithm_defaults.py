@@ -12,11 +12,11 @@ from verl.protocol import DataProto
 from verl.trainer.ppo import core_algos
 from verl.trainer.ppo.ray_trainer import apply_kl_penalty
 
+from reward.moments import RunningMoments
 from tests.test_algorithm_formulas import MODES, QUICK, like, masks
 from trainer import step
 from trainer.algorithm import advantage, kl, policy_loss
 from trainer.algorithm.options import Options
-from trainer.algorithm.shaping import RunningMoments
 from trainer.algorithm.value_loss import compute_value_loss
 
 full_masks = masks().filter(lambda mask: int(mask.sum()) > 1)  # verl raises at fewer

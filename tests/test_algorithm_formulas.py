@@ -8,6 +8,7 @@ import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from reward.moments import RunningMoments
 from tests import reference_ppo as reference
 from trainer.algorithm import advantage, kl, policy_loss, shaping
 from trainer.algorithm.value_loss import compute_value_loss
@@ -231,7 +232,7 @@ def _again(before: kl.AdaptiveKL) -> kl.AdaptiveKL:
 )
 def test_norms(norm, shift, scale, steps) -> None:
     """Several steps, so that ``running`` has something to run on; the second of each pair is whether it counts."""
-    running, before = shaping.RunningMoments(), []
+    running, before = RunningMoments(), []
     for step in steps:
         rewards = torch.tensor([reward for reward, _ in step])
         counted = [counts for _, counts in step]
@@ -244,7 +245,7 @@ def test_norms(norm, shift, scale, steps) -> None:
             agree(ours, expected)
         before += [reward for reward, counts in step if counts]
         state = running.state_dict()
-        running = shaping.RunningMoments()
+        running = RunningMoments()
         running.load_state_dict(state)  # as after a restart
     assert running.count == (len(before) if norm == "running" else 0)
 
@@ -259,9 +260,7 @@ def _nearly_constant(rewards, counted, groups, before) -> bool:
 
 def test_a_constant_reward_is_not_blown_up() -> None:
     ones = torch.ones(4)
-    ours = shaping.normalise(
-        ones, ones.bool(), "batch", groups=list("abcd"), running=shaping.RunningMoments(), scale=True
-    )
+    ours = shaping.normalise(ones, ones.bool(), "batch", groups=list("abcd"), running=RunningMoments(), scale=True)
     assert ours.tolist() == [1, 1, 1, 1]
 
 

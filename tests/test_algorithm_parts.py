@@ -12,11 +12,12 @@ from omegaconf import OmegaConf
 from tensordict import TensorDict
 from tensordict.tensorclass import NonTensorStack
 
+from reward.moments import RunningMoments
+from reward.zscore import ZScores
 from tests.test_algorithm_defaults import batch
 from trainer import step, transfer
 from trainer.algorithm import guard, kl, metrics, state
 from trainer.algorithm.options import Options
-from trainer.algorithm.shaping import RunningMoments
 from trainer.judge_watch import JudgeWatch
 
 ALGORITHM = OmegaConf.create({"adv_estimator": "gae", "gamma": 1.0, "lam": 0.95, "kl_penalty": "kl"})
@@ -162,6 +163,7 @@ def bare(trainer_class, folder: Path, mode: str = "disable", **options: object):
     )
     trainer.options, trainer.running = Options(**options), RunningMoments()
     trainer.kl_ctrl_in_reward = kl.controller("adaptive", 0.2, 0.1, 100)
+    trainer.zscores, trainer.reward_model = ZScores.of(running_model=True), None
     trainer.global_steps, trainer.scored_share, trainer.judge = 5, 1.0, JudgeWatch()
     return trainer
 
@@ -177,8 +179,9 @@ def test_state_survives_a_restart(trainer_class, tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(base, "_save_checkpoint", save)
     monkeypatch.setattr(base, "_load_checkpoint", lambda self: setattr(self, "global_steps", 5))
     first = bare(trainer_class, tmp_path)
-    first.running.update(torch.tensor([1.0, 2.0, 4.0]))
+    first.running.update([1.0, 2.0, 4.0])
     first.kl_ctrl_in_reward.update(0.5, 64)
+    first.zscores.see([{"score": n, "rm_score": n, "unscored": 0.0} for n in (1.5, 2.5, 7.0)])
     first._save_checkpoint()
     for mode in ("auto", "resume_path"):
         again = bare(trainer_class, tmp_path, mode)
@@ -186,6 +189,8 @@ def test_state_survives_a_restart(trainer_class, tmp_path, monkeypatch) -> None:
         again._load_checkpoint()
         assert again.running == first.running
         assert again.kl_ctrl_in_reward == first.kl_ctrl_in_reward
+        assert again.zscores.seen == first.zscores.seen
+        assert again.zscores.seen["rm_score"].count == 3
     saved = json.loads((tmp_path / "global_step_5" / state.FILE).read_text())
     assert saved["kl_controller"]["value"] == pytest.approx(0.2 * (1 + 0.2 * 64 / 100))
 

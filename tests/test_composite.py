@@ -6,14 +6,18 @@ from collections.abc import Mapping
 
 import pytest
 
-from reward.composite import Combiner, CompositeError, Running, configure
+from reward.composite import Component, Composite, CompositeError, Result, ask, combine, configure
 from reward.errors import GraderTimeout
 
 
-def made(**section: object) -> Combiner:
+def made(**section: object) -> Composite:
     composite = configure({"enable": True, **section})
     assert composite is not None
-    return Combiner(composite)
+    return composite
+
+
+def result(composite: Composite, components: Mapping[str, Component]) -> Result:
+    return combine(composite, asyncio.run(ask(composite, components)), {})
 
 
 def gives(value: float, **more: float):
@@ -28,8 +32,8 @@ async def breaks() -> Mapping[str, float]:
 
 
 def test_the_manuals_example() -> None:
-    combine = made(weights={"rm_score": 0.7, "rule_score": 0.3})
-    found = asyncio.run(combine({"rm_score": gives(2.0), "rule_score": gives(1.0, other=3)}))
+    composite = made(weights={"rm_score": 0.7, "rule_score": 0.3})
+    found = result(composite, {"rm_score": gives(2.0), "rule_score": gives(1.0, other=3)})
     assert found["score"] == pytest.approx(1.7)
     assert (found["rm_score"], found["rm_score_scaled"], found["rm_score_weight"]) == (2.0, 2.0, 0.7)
     assert configure({"enable": False, "weights": {}}) is None
@@ -46,10 +50,10 @@ def test_the_manuals_example() -> None:
     ],
 )
 def test_a_missing_component_leaves_the_sample_unscored_with_the_same_keys(components) -> None:
-    combine = made(weights={"rm_score": 0.7, "rule_score": 0.3})
-    found = asyncio.run(combine(components))
-    assert (found["score"], found["unscored"]) == (0.0, 1.0)
-    assert list(found) == list(combine.composite.keys)
+    composite = made(weights={"rm_score": 0.7, "rule_score": 0.3})
+    found = result(composite, components)
+    assert (found["score"], found["unscored"]) == (None, 1.0)
+    assert list(found) == list(composite.keys)
 
 
 def test_a_sample_of_which_every_component_is_left_out_is_unscored() -> None:
@@ -63,7 +67,7 @@ def test_a_sample_of_which_every_component_is_left_out_is_unscored() -> None:
 
 
 def test_components_run_at_the_same_time() -> None:
-    combine = made(weights={"a": 1, "b": 1, "c": 1})
+    composite = made(weights={"a": 1, "b": 1, "c": 1})
     waiting: list[str] = []
     all_are_there = asyncio.Event()
 
@@ -77,34 +81,35 @@ def test_components_run_at_the_same_time() -> None:
 
         return component
 
-    found = asyncio.run(combine({name: meets(name) for name in "abc"}))
+    found = result(composite, {name: meets(name) for name in "abc"})
     assert found["score"] == 3.0
 
 
 def test_a_gate_spares_a_component() -> None:
-    combine = made(
+    composite = made(
         weights={"judge_score": 1.0, "rule_score": 1.0},
         gates={"judge_score": {"component": "format_score", "otherwise": -1}},
     )
     rule = gives(0.5)
-    shut = asyncio.run(combine({"judge_score": breaks, "rule_score": rule, "format_score": gives(0.0)}))
+    shut = result(composite, {"judge_score": breaks, "rule_score": rule, "format_score": gives(0.0)})
     assert (shut["judge_score"], shut["score"], shut["unscored"]) == (-1.0, -0.5, 0.0)
-    open_ = asyncio.run(combine({"judge_score": gives(0.9), "rule_score": rule, "format_score": gives(1.0)}))
+    open_ = result(composite, {"judge_score": gives(0.9), "rule_score": rule, "format_score": gives(1.0)})
     assert open_["score"] == pytest.approx(1.4)
 
 
+def test_what_is_left_out_has_no_weight() -> None:
+    composite = made(weights={"judge_score": 0.5, "rule_score": 1.0})
+    found = result(composite, {"judge_score": gives(0.0, left_out=1.0), "rule_score": gives(0.5)})
+    assert (found["score"], found["unscored"], found["judge_score_weight"]) == (0.5, 0.0, 0.0)
+
+
 def test_scales() -> None:
-    combine = made(weights={"a": 1, "b": 1}, scale={"a": {"kind": "clip", "low": -1, "high": 1}, "b": "sigmoid"})
-    found = combine.combine({"a": 7.0, "b": -1000.0})
+    composite = made(weights={"a": 1, "b": 1}, scale={"a": {"kind": "clip", "low": -1, "high": 1}, "b": "sigmoid"})
+    found = combine(composite, {"a": 7.0, "b": -1000.0}, {})
     assert (found["a"], found["a_scaled"], found["b_scaled"]) == (7.0, 1.0, 0.0)
-    zscore = made(weights={"a": 1}, scale={"a": "zscore"})
-    values = [zscore.combine({"a": value})["score"] for value in (3.0, 3.0, 5.0, 1.0, 1e9)]
-    assert values[:2] == [0.0, 0.0]
-    assert values[2] > 0 > values[3]
-    assert values[4] <= 5.0
-    copy = Running()
-    copy.state = zscore.running["a"].state
-    assert copy.add(2.0) == zscore.running["a"].add(2.0)
+    zscore = made(weights={"a": 1, "b": 0.5}, scale={"a": "zscore"})
+    assert zscore.zscored == ("a",)
+    assert combine(zscore, {"a": 7.0, "b": 2.0}, {})["score"] == 1.0  # until a batch is there
 
 
 def test_every_fault_of_the_section() -> None:

@@ -102,3 +102,25 @@ def test_closing_a_worker_removes_its_folder(tmp_path, monkeypatch) -> None:
     worker.close()
     assert not list(tmp_path.iterdir())
     assert not psutil.pid_exists(pid)
+
+
+def test_a_folder_whose_server_was_killed_goes_with_the_next_server(tmp_path, monkeypatch) -> None:
+    from reward.sandbox import run as sandbox
+
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    killed, alive = sandbox._worker(), sandbox._worker()
+    folders = set(tmp_path.glob("kit-code-*"))
+    assert len(folders) == 2
+    pair = psutil.Process(killed._process.pid).children(recursive=True)
+    killed._process.kill()
+    killed._process.wait()
+    psutil.wait_procs(pair, timeout=30)
+    for folder in folders:
+        os.utime(folder, (0, 0))
+    third = sandbox._worker()
+    left = folders & set(tmp_path.glob("kit-code-*"))
+    assert len(left) == 1  # the one that is in use
+    assert alive.ask({"job": {"code": "def f(): return 1", "tests": "assert f() == 1"}}, 60)["passed"]
+    for worker in (alive, third):
+        worker.close()
+    assert not list(tmp_path.iterdir())

@@ -1,6 +1,7 @@
 """verl's side of scoring: what the reward function is handed, alone and beside a reward model in the same pool."""
 
 import asyncio
+import json
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,8 @@ from verl.protocol import DataProto
 from verl.utils.tensordict_utils import list_of_dict_to_tensordict
 
 from reward import entry
-from trainer import ppo_trainer, transfer
+from reward.zscore import ZScores
+from trainer import ppo_trainer, transfer, validation
 from trainer.reward_manager import KitRewardManager
 
 ROWS = [("arith", "122", "The sum is 122"), ("gsm8k", "7", "#### 8"), ("regex", "(a+)+", "a" * 40 + "!")]
@@ -89,10 +91,65 @@ def test_a_reward_function_beside_a_reward_model_in_the_same_pool(small_model, m
     trainer._compute_reward_colocate(batch)
     assert trainer.reward_loop_manager is loop
     assert [float(each.sum()) for each in queue.data["rm_scores"].unbind()] == [1.0, 0.0, 0.0]
-    infos = transfer.reward_infos(queue.data, 3, trainer.reward_keys)
+    infos = transfer.reward_infos(queue.data, 3)
     assert [info["rule_score"] for info in infos] == [1.0, 0.0, 0.0]
     assert [info["unscored"] for info in infos] == [0.0, 0.0, 1.0]
     assert all(list(info) == list(infos[0]) for info in infos)
+    # Where validation looks: an answer without a verdict would else be a 0 there.
+    fields = queue.data.pop("extra_fields").tolist()
+    assert [each["reward_extra_info"]["unscored"] for each in fields] == [0.0, 0.0, 1.0]
+    assert "unscored" not in queue.data
+
+
+SECTION = json.dumps({"weights": {"rule_score": 1.0, "length_penalty": 0.5}, "scale": {"length_penalty": "zscore"},
+                      "options": {"length_penalty": {"limit": 40, "buffer": 40, "unit": "characters"}}})  # fmt: skip
+
+
+def results() -> list[dict[str, float]]:
+    """Results of ``ROWS`` as reward workers give them; the last is unscored."""
+    return [
+        asyncio.run(entry.compute_composite(source, text, truth, {}, composite=SECTION)) for source, truth, text in ROWS
+    ]
+
+
+def test_z_scores_take_place_once_a_step(monkeypatch) -> None:
+    infos = results()
+    lengths = (4, 2, 3)
+    nested = torch.nested.as_nested_tensor([torch.ones(n) for n in lengths], layout=torch.jagged)
+    fields = [{"extra_fields": {"turns": 1, "reward_extra_info": info}} for info in infos]
+    queue = Queue(fields)
+    queue.data.update(TensorDict({"rm_scores": nested, "response_mask": nested, "loss_mask": nested}, batch_size=3))
+    monkeypatch.setattr(transfer, "tq", queue)
+    zscores = ZScores.of(SECTION)
+    assert zscores is not None
+    batch = KVBatchMeta(keys=["a", "b", "c"], partition_id="train", tags=[{}, {}, {}])
+    left_out, metrics = transfer.settle_rewards(batch, zscores)
+    assert left_out == {"c"}
+    assert zscores.seen["length_penalty"].count == 2
+    wanted = [zscores.scaled(info)["score"] for info in infos]
+    assert wanted[0] == pytest.approx(1.0 - 0.5 * 0.5**0.5)  # the longer one of two, right
+    rows = [row.tolist() for row in queue.data["rm_scores"].unbind()]
+    assert [row[:-1] for row in rows] == [[0.0] * (n - 1) for n in lengths]
+    assert [row[-1] for row in rows[:2]] == pytest.approx(wanted[:2])
+    assert [row.sum().item() for row in queue.data["response_mask"].unbind()] == [4.0, 2.0, 0.0]
+    assert metrics["reward/score"] == pytest.approx(sum(wanted[:2]) / 2)
+    assert metrics["reward/length_penalty_scaled"] == pytest.approx(0.0, abs=1e-9)
+    assert metrics["reward/length_penalty_seen_mean"] == zscores.seen["length_penalty"].mean
+
+
+def test_held_out_answers_are_scaled_by_what_training_has_seen() -> None:
+    infos, zscores = results(), ZScores.of(SECTION)
+    assert zscores is not None
+    zscores.see([*infos, {**infos[0], "length_penalty": -0.9}])
+    before = zscores.state_dict()
+    columns = {name: [info[name] for info in infos] for name in infos[0]} | {"reward": [1.0, 0.0, 0.0]}
+    found = validation.with_zscores(columns, zscores)
+    assert list(found) == list(columns)
+    assert found["reward"] == found["score"] == [zscores.scaled(info)["score"] for info in infos]
+    assert zscores.state_dict() == before
+    alone = {"score": [3.0], "rm_score": [3.0], "unscored": [0.0], "reward": [3.0]}
+    assert validation.with_zscores(alone, ZScores.of(running_model=True)) is alone
+    assert validation.with_zscores(columns, None) is columns
 
 
 def test_the_size_of_the_response_in_tokens(small_model) -> None:

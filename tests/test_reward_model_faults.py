@@ -83,6 +83,22 @@ def test_no_chat_template(models, tmp_path) -> None:
     assert reward_model.shown(spec, row) == "user: 2+2?\nassistant: 4\n"
 
 
+def test_the_text_that_a_launchs_model_sees(models, small_model) -> None:
+    settings = read_settings({"REWARD_MODEL_PATH": str(models["qwen3"])}, [], 0)
+    asked = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "2+2?<|endoftext|>"}]
+    row = {"prompt": asked, "reward_model": {"ground_truth": "4"}}
+    said = (("system", "Be brief."), ("user", "2+2?"), ("assistant", "4"))
+    text = "".join(f"<|im_start|>{role}\n{content}<|im_end|>\n" for role, content in said)
+    assert reward_model.text_seen(settings, row, str(small_model)) == text
+    file = models["qwen3"].parent / "narrow.jinja"
+    file.write_text(
+        "{% for m in messages %}{{ raise_exception('no') if m.role == 'system' else m.content }}{% endfor %}"
+    )
+    settings = read_settings({"REWARD_MODEL_PATH": str(models["qwen3"]), "RM_TEMPLATE": str(file)}, [], 0)
+    with pytest.raises(UserError, match="cannot be given this conversation: no"):
+        reward_model.text_seen(settings, row)
+
+
 def test_files_that_are_missing(models, tmp_path) -> None:
     assert "there is no such folder" in refused(tmp_path / "none")
     assert "the folder has no config.json" in refused(changed(models["llama"], tmp_path / "a", drop=("config.json",)))
@@ -96,6 +112,30 @@ def test_files_that_are_missing(models, tmp_path) -> None:
     (folder / "model.safetensors.index.json").write_text(json.dumps(index))
     assert "model-00002-of-00002.safetensors is missing" in refused(folder)
     assert refused(models["llama"], RM_TEMPLATE="/none").startswith("--rm_template /none: No such file")
+
+
+def test_files_that_are_broken(models, tmp_path) -> None:
+    for name, content, said in (
+        ("config.json", "[1]", "config.json holds a list"),
+        ("config.json", "{", "config.json is not JSON"),
+        ("tokenizer_config.json", "{", "tokenizer_config.json is not JSON"),
+        ("model.safetensors.index.json", "{", "model.safetensors.index.json is not JSON"),
+        ("model.safetensors.index.json", "{}", "model.safetensors.index.json has no weight_map"),
+        ("model.safetensors", "\x7f" * 100, "not a safetensors file, or cut off"),
+    ):
+        folder = changed(models["qwen3"], tmp_path / "x")
+        (folder / name).write_text(content)
+        assert said in refused(folder)
+        shutil.rmtree(folder)
+
+
+def test_a_template_that_takes_no_conversation(models, tmp_path) -> None:
+    file = tmp_path / "own.jinja"
+    for text in ("{% for x in %}", "{{ raise_exception('no') }}"):
+        file.write_text(text)
+        assert "its chat template does not take a conversation" in refused(models["qwen3"], RM_TEMPLATE=str(file))
+    file.write_bytes(b"\xff\xfe")
+    assert refused(models["qwen3"], RM_TEMPLATE=str(file)) == f"--rm_template {file}: not a text in UTF-8"
 
 
 def test_weights_without_a_head(models, tmp_path) -> None:
@@ -119,6 +159,14 @@ def test_code_of_a_tokenizer_only_where_it_is_allowed(models, tmp_path) -> None:
     (folder / "tokenization_mine.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\nraise RuntimeError('ran')\n")
     assert "--rm_trust_remote_code" in refused(folder)
     assert not (tmp_path / "ran").exists()
+
+
+def test_code_of_a_model_only_where_it_is_allowed(models, tmp_path) -> None:
+    code = {"AutoConfig": "mine.Mine", "AutoModelForSequenceClassification": "mine.Mine"}
+    unknown = {"auto_map": code, "model_type": "mine", "architectures": ["MineForSequenceClassification"]}
+    folder = changed(models["qwen3"], tmp_path / "x", **unknown)
+    assert "its model brings code of its own; read it, and allow it with --rm_trust_remote_code" in refused(folder)
+    assert planned(changed(models["qwen3"], tmp_path / "y", auto_map=code)).engine == "vllm"  # needs none of it
 
 
 def test_the_engine_is_chosen_by_what_the_model_is(models) -> None:

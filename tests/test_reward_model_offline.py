@@ -75,8 +75,32 @@ def test_accuracy_over_pairs(folder, tmp_path) -> None:
     assert [row["chosen"] for row in found] == pytest.approx(scores[::2], abs=1e-4)
 
 
-def test_a_file_that_is_no_pairs_after_all(folder, tmp_path) -> None:
+def test_a_row_that_is_no_pair_is_unscored(folder, tmp_path) -> None:
     source = write(tmp_path / "pairs.jsonl", {"prompt": "a", "chosen": "b", "rejected": "c"}, {"prompt": "a"})
     result = train_sh("score", str(source), "--reward_model", str(folder), timeout=300)
-    assert result.status == 2
-    assert f"{source}, line 2: no pair of prompt, chosen and rejected" in result.complaints[-1]
+    assert result.status == 0, result.err
+    assert "2 rows, 1 unscored" in result.out
+    assert result.out.splitlines()[-2].endswith(" of 1 pairs")
+    rows = read(tmp_path / "pairs.scored.jsonl")
+    assert len({tuple(row) for row in rows}) == 1
+    assert rows[1]["error"].startswith("no pair of prompt, chosen and rejected")
+
+
+def test_a_file_that_is_something_else_is_not_overwritten(folder, tmp_path) -> None:
+    source = write(tmp_path / "pairs.jsonl", {"prompt": "a", "chosen": "b", "rejected": "c"})
+    before = source.read_text()
+    result = train_sh("score", str(source), "--reward_model", str(folder), "--out", str(source), timeout=300)
+    assert (result.status, source.read_text()) == (2, before)
+    assert "not a result of" in result.complaints[-1]
+
+
+def test_what_only_a_run_has_is_refused(folder, tmp_path) -> None:
+    source = write(tmp_path / "a.jsonl", {"prompt": "2+2?", "response": "4", "data_source": "x"})
+    qwen = reward_models.skywork_qwen3(tmp_path / "qwen3")
+    for flags, said in (
+        (("--rm_engine", "vllm"), "--rm_engine vllm: vLLM is a server, which only a run starts"),
+        (("--rm_normalize", "calibrated"), "--rm_normalize calibrated: of training"),
+    ):
+        result = train_sh("score", str(source), "--reward_model", str(qwen), *flags, timeout=300)
+        assert (result.status, len(result.complaints)) == (2, 1)
+        assert said in result.err

@@ -17,10 +17,12 @@ from reward.model.batcher import Batcher
 from reward.model.client import KEYS, Client, compute_model
 from reward.model.encoder import Encoder
 from reward.model.engine import Engine
+from reward.model.errors import RewardModelError
 from reward.model.messages import conversation
-from reward.model.server import scalar
+from reward.model.server import scalar, served_model
 from reward.model.spec import Spec
 from tests import reward_models
+from tests.command import train_sh
 
 TALK = conversation("2+2?", "4")
 
@@ -60,8 +62,11 @@ def test_a_batch_that_breaks_does_not_take_the_next_with_it() -> None:
 
 
 @contextmanager
-def server(*answers: tuple[int, str], slow: float = 0.0) -> Iterator[tuple[str, list[dict]]]:
-    """A server on loopback that gives ``answers`` one by one, the last for ever; and the requests that it got."""
+def server(*answers: tuple[int, str], slow: float = 0.0, key: str | None = None) -> Iterator[tuple[str, list[dict]]]:
+    """A server on loopback that gives ``answers`` one by one, the last for ever; and the requests that it got.
+
+    Its list of models is for who has the ``key``.
+    """
     got: list[dict] = []
 
     class Handler(BaseHTTPRequestHandler):
@@ -69,10 +74,19 @@ def server(*answers: tuple[int, str], slow: float = 0.0) -> Iterator[tuple[str, 
 
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            got.append({"path": self.path, **body})
+            got.append({"path": self.path, "key": self.headers["Authorization"], **body})
             time.sleep(slow)
             status, text = answers[min(len(got), len(answers)) - 1]
             self.send_response(status)
+            self.send_header("Content-Length", str(len(text)))
+            self.end_headers()
+            self.wfile.write(text.encode())
+
+        def do_GET(self) -> None:
+            self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            allowed = key is None or self.headers["Authorization"] == f"Bearer {key}"
+            text = json.dumps({"data": [{"id": "rm"}]}) if allowed else "no"
+            self.send_response(200 if allowed else 401)
             self.send_header("Content-Length", str(len(text)))
             self.end_headers()
             self.wfile.write(text.encode())
@@ -89,6 +103,7 @@ def server(*answers: tuple[int, str], slow: float = 0.0) -> Iterator[tuple[str, 
         made.server_close()
 
 
+SECRET = "key-of-the-reward-model-0123456789"
 GOOD = json.dumps({"data": [{"index": 0, "probs": [-3.25], "num_classes": 1}]})
 
 
@@ -104,6 +119,59 @@ def test_raw_scores_by_token_ids(folder) -> None:
     text = "<|im_start|>user\n2+2?<|im_end|>\n<|im_start|>assistant\n4<|im_end|>\n"
     assert reward_models.qwen_tokenizer().decode(request["input"]) == text
     assert (request["path"], request["use_activation"], request["model"]) == ("/classify", False, "rm")
+
+
+def test_the_key_of_a_server(folder, monkeypatch) -> None:
+    """It goes to a server of the person's own, and is in no message, whatever the server echoes."""
+    monkeypatch.setenv("RM_API_KEY", f"{SECRET}\n")
+    with server((500, f"no such user: Bearer {SECRET}"), (200, GOOD)) as (url, got):
+        with pytest.raises(GraderFailed, match=r"HTTP 500: no such user: Bearer RM_API_KEY$"):
+            asked(folder, url, retries=0)
+        assert asked(folder, url)["score"] == -3.25
+    assert {request["key"] for request in got} == {f"Bearer {SECRET}"}
+    with server((403, "")) as (url, got), pytest.raises(GraderFailed, match="refuses the key in RM_API_KEY"):
+        asked(folder, url)
+    assert len(got) == 1
+    monkeypatch.delenv("RM_API_KEY")
+    with server((401, "")) as (url, got), pytest.raises(GraderFailed, match="asks for a key; export RM_API_KEY"):
+        asked(folder, url)
+    assert got[0]["key"] is None
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        ((401, ""), "HTTP 401: the server asks for a key; export RM_API_KEY"),
+        ((404, ""), "it serves rm, and gives no scores"),
+        ((200, GOOD), ""),
+        ((400, "one token is too few"), ""),
+    ],
+)
+def test_a_server_is_asked_before_the_launch(answer, said) -> None:
+    with server(answer) as (url, _):
+        if said:
+            with pytest.raises(RewardModelError, match=said) as caught:
+                served_model(url)
+            assert len(caught.value.faults) == 1
+        else:
+            assert served_model(f"{url}/classify") == "rm"
+
+
+def test_a_launch_without_the_servers_key(folder, tmp_path) -> None:
+    """Told in one line, status 2; neither the wrong key nor the right one is in what is printed."""
+    source = tmp_path / "a.jsonl"
+    source.write_text(json.dumps({"prompt": "2+2?", "response": "4", "data_source": "x"}))
+    with server((200, GOOD), key=SECRET) as (url, _):
+        words = ("score", str(source), "--reward_model", str(folder), "--rm_url", url)
+        without = train_sh(*words, timeout=300)
+        wrong = train_sh(*words, timeout=300, RM_API_KEY="another-key-0123456789")
+        right = train_sh(*words, timeout=300, RM_API_KEY=SECRET)
+    assert (without.status, wrong.status, right.status) == (2, 2, 0), right.err
+    assert without.complaints[-1].endswith("HTTP 401: the server asks for a key; export RM_API_KEY")
+    assert "HTTP 401: the server refuses the key in RM_API_KEY" in wrong.complaints[-1]
+    assert "another-key" not in wrong.err + wrong.out
+    assert SECRET not in right.out + right.err + (tmp_path / "a.scored.jsonl").read_text()
+    assert "mean -3.2500" in right.out
 
 
 def test_the_pooling_endpoint(folder) -> None:
@@ -152,16 +220,6 @@ def test_the_reward_function_has_the_same_keys_whatever_happens(folder) -> None:
     failed = computed(Spec(str(folder), url="http://127.0.0.1:9", retries=0), messages="2+2?")
     assert (failed["unscored"], failed["score"], tuple(failed)) == (1.0, 0.0, KEYS)
     assert computed(Spec(str(folder)))["unscored"] == 1.0  # no prompt
-
-
-def test_running_normalisation(folder) -> None:
-    client = Client(Spec(str(folder), normalize="running"))
-    talks = [conversation("2+2?", "4" * n) for n in (1, 5, 9)]
-    found = [asyncio.run(client.score(talk)) for talk in talks]
-    raw = [each["rm_raw"] for each in found]
-    mean = sum(raw[:2]) / 2
-    assert found[0]["score"] == 0.0
-    assert found[1]["score"] == pytest.approx((raw[1] - mean) / (abs(raw[0] - raw[1]) / 2), rel=1e-4)
 
 
 def test_the_actor_scores_as_the_engine_does(folder) -> None:

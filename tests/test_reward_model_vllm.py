@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from reward.model.client import Client
+from reward.model.errors import RewardModelError
 from reward.model.messages import conversation
 from reward.model.server import served_model
 from reward.model.spec import Spec
@@ -20,10 +21,13 @@ TALKS = [
 ]
 
 
+KEY = "key-of-the-reward-model-0123456789"
+
+
 @pytest.fixture(params=["qwen3", "llama"])
 def served(request, tmp_path):
     folder = reward_models.MAKERS[request.param](tmp_path / request.param)
-    with vllm_server.serving(folder, tmp_path / "log", 1024) as url:
+    with vllm_server.serving(folder, tmp_path / "log", 1024, KEY) as url:
         yield folder, url
 
 
@@ -36,8 +40,13 @@ def scores(spec: Spec) -> list[float]:
     return asyncio.run(ask())
 
 
-def test_the_same_scores(served) -> None:
+def test_the_same_scores_for_who_has_the_key(served, monkeypatch) -> None:
     folder, url = served
+    for key, said in (("", "HTTP 401: the server asks for a key; export RM_API_KEY"), ("no", "refuses the key in RM_")):
+        monkeypatch.setenv("RM_API_KEY", key)
+        with pytest.raises(RewardModelError, match=said):
+            served_model(url)
+    monkeypatch.setenv("RM_API_KEY", KEY)
     spec = Spec(str(folder), url=url, served=served_model(url), max_length=1024)
     here = scores(Spec(str(folder), max_length=1024))
     assert len({round(score, 2) for score in here}) == 3

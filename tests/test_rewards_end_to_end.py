@@ -3,7 +3,7 @@
 Marked e2e: a reward model that vLLM serves in the policy's own pool, and all three kinds of reward in one composite.
 """
 
-import math
+import json
 import random
 
 import pytest
@@ -20,17 +20,30 @@ SECRET = "sk-of-the-judge-0123456789"
 WEIGHTS = {"rule_score": 0.5, "rm_score": 0.2, "judge_score": 0.3}
 
 
-def test_a_reward_model_in_the_policys_pool(output, tmp_path) -> None:
+def test_rules_and_a_reward_model_in_the_policys_pool(output, tmp_path) -> None:
+    """Beside a model in the same pool verl hands a reward function prompts alone; the model's scores are z-scored."""
+    kit = copy_of_the_kit(tmp_path / "kit")
+    weights = {"rule_score": 0.7, "rm_score": 0.3}
+    section = {"enable": True, "weights": weights}
+    (kit / "config" / "reward_model_config.yaml").write_text(yaml.safe_dump({"composite_reward": section}))
     folder = reward_models.skywork_qwen3(tmp_path / "rm")
-    arguments = ("--run_name", "model", "--reward_model", str(folder), "--rm_gpus", "0", *SMALL)
-    result = train_sh(*arguments, timeout=1800, OUTPUT_DIR=str(output))
+    model = ("--reward_model", str(folder), "--rm_engine", "vllm", "--rm_gpus", "0", "--rm_normalize", "running")
+    arguments = ("--run_name", "pool", *model, *SMALL)
+    result = train_sh(*arguments, root=kit, timeout=1800, OUTPUT_DIR=str(output), VENV=str(ROOT / ".venv"))
     assert result.status == 0, result.err
-    assert "held-out reward: " in result.out  # it says nothing of right and wrong
-    found = metrics(output / "runs" / "model")
+    assert "held-out accuracy: " in result.out  # the rule's: held-out answers have the keys of training's
+    found = metrics(output / "runs" / "pool")
     for step in (1, 2):
+        parts = {name: found[step][f"reward/{name}_scaled"] for name in weights}
+        assert found[step]["reward_mean"] == pytest.approx(sum(weights[n] * parts[n] for n in weights), abs=1e-6)
         assert found[step]["reward/unscored_share"] == 0.0
-        assert math.isfinite(found[step]["reward/rm_score"])
-        assert found[step]["reward_mean"] == pytest.approx(found[step]["reward/rm_score"], abs=1e-4)
+        assert found[step]["reward/rule_score_scaled"] == found[step]["reward/rule_score"] > 0
+    assert found[1]["reward/rm_score_scaled"] == pytest.approx(0.0, abs=1e-6)  # of the first batch, by itself
+    assert found[1]["reward/rm_score_seen_mean"] == pytest.approx(found[1]["reward/rm_score"], abs=1e-6)
+    (saved,) = (output / "checkpoints" / "pool").glob("global_step_2/kit_state.json")
+    seen = json.loads(saved.read_text())["zscores"]["rm_score"]
+    assert seen["count"] == 64
+    assert seen["mean"] == pytest.approx((found[1]["reward/rm_score"] + found[2]["reward/rm_score"]) / 2, abs=1e-6)
 
 
 def test_rules_a_reward_model_and_a_judge_together(output, tmp_path) -> None:

@@ -232,12 +232,33 @@ def test_at_most_20_faults_and_a_count_of_the_rest(tmp_path) -> None:
         ("a.csv", b"prompt,ground_truth,data_source\na,1,arith,3\n", "row 2: more than the header's 3 fields"),
         ("a.parquet", b"PAR1", "not a parquet file"),
         ("a.txt", b"x", "not a known kind of file"),
-        ("a.jsonl", json.dumps(ROW).encode(), "all prompts are the same, so none can be held out"),
+        (
+            "a.jsonl",
+            b'{"question": "?", "choices": null, "answer": 1}',
+            "answer, choices, question: not as in cais/mmlu",
+        ),
+        ("a.jsonl", b'{"test_list": 3, "code": "x"}', "code, test_list: not as in mbpp"),
+        ("a.jsonl", b'{"prompt": [{"role": "user", "content": " "}], "ground_truth": "1"}', "prompt: blank"),
+        ("a.jsonl", b'{"prompt": "x", "ground_truth": "1", "data_source": "arith", "extra_info": 5}', "extra_info: an"),
     ],
 )
 def test_a_file_that_cannot_be_used(tmp_path, name, content, message) -> None:
     with pytest.raises(DataError, match=message):
         parquet.prepare(write(tmp_path / name, content), "", tmp_path / "cache")
+
+
+def test_one_prompt_alone_is_on_both_sides(tmp_path) -> None:
+    """The manual's example file has one row."""
+    train, val = parquet.prepare(write(tmp_path / "a.jsonl", [ROW, ROW]), "", tmp_path / "cache")
+    assert (parquet.row_count(train), parquet.row_count(val)) == (2, 2)
+    assert report.report(train, val).leaks == 2
+
+
+def test_tests_that_are_objects_are_kept(tmp_path) -> None:
+    rows = [{**ROW, "extra_info": {"tests": [{"input": "1", "output": "2"}]}}, *rows_of(3)]
+    spec = write(tmp_path / "a.jsonl", rows)
+    (row, *_) = parquet.sample(parquet.prepare(spec, spec, tmp_path / "cache")[0], 4)
+    assert json.loads(row["extra_info"]["tests"]) == [{"input": "1", "output": "2"}]
 
 
 @pytest.mark.parametrize("spec", ["./none.jsonl", "none", "/no/such", "owner/none.csv"])

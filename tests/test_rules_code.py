@@ -56,6 +56,9 @@ HUMANEVAL = "def check(candidate):\n    assert candidate([1, 2]) == (2, 1)\n"
             {},
         ),
         ("def f(x):\n    open('own', 'w').write('a')\n    return x + len(open('own').read())", TESTS, {}),
+        ("def sum(a, b):\n    return a - b", "assert sum(3, 1) == 2", {}),  # a task of MBPP has this very name
+        ("from math import *\nimport math\ndef f(x):\n    return x", "assert math.floor(f(1.5)) == 1", {}),
+        (RIGHT, TESTS, {"setup": "def f(x):\n    ...\nfrom math import isclose"}),
     ],
 )
 def test_right_code_passes(code, tests, extra) -> None:
@@ -217,6 +220,37 @@ def f(x):
 """
     assert run(writer, "assert f(0) == ([], [])")["score"] == 1.0
     assert not list(tmp_path.iterdir())
+
+
+LOOSE = "def check(candidate):\n    assert abs(candidate(1) - 2) < 1e-6 and math.isclose(candidate(1), 2)\n"
+
+
+@pytest.mark.parametrize(
+    ("code", "tests", "extra"),
+    [
+        ("def abs(x):\n    return 0.0", "assert abs(f(1) - 2) < 1e-6", {}),
+        ("def abs(x):\n    return 0.0", "from solution import *\nassert abs(f(1) - 2) < 1e-6", {}),
+        ("abs = lambda x: 0.0\nclass math:\n    isclose = lambda *a: True", LOOSE, {"entry_point": "f"}),
+        ("isclose = lambda *a: True", "assert isclose(f(1), 2)", {"setup": "from math import isclose"}),
+        ("def near(*a):\n    return True", "assert near(f(1), 2)", {"setup": "near = 5"}),
+        ("def test_f():\n    pass", "def test_f():\n    assert f(1) == 2", {}),
+    ],
+    ids=["abs", "abs by import", "abs and math", "what setup imports", "what setup names", "a test"],
+)
+def test_what_the_tests_measure_with_is_not_the_codes(code, tests, extra) -> None:
+    wrong = "def f(x):\n    return 7\n"
+    assert run(wrong + code, tests, **extra)["score"] == 0.0
+    setup = {"setup": "import math\n" + str(extra.get("setup", ""))}
+    if "near" not in code:
+        assert run(RIGHT + code, tests, **extra | setup)["score"] == 1.0
+
+
+def test_an_error_that_calls_itself_unsupported_is_an_error() -> None:
+    tests = (
+        "import unittest\nfrom solution import f\nclass T(unittest.TestCase):\n"
+        "    def test_it(self):\n        self.assertEqual(f(1), 2)"
+    )
+    assert run("class Unsupported(Exception): pass\ndef f(x): raise Unsupported('Unsupported')", tests)["score"] == 0.0
 
 
 def test_no_process_and_no_folder_is_left() -> None:

@@ -40,6 +40,10 @@ def test_one_line_a_row_in_order_with_every_component_and_a_summary(tmp_path) ->
     assert [row["row"] for row in found] == list(range(6))
     assert [row["score"] for row in found] == [1.0, 0.0, None, None, None, None]
     assert (found[0]["rule_score"], found[0]["error"]) == (1.0, None)
+    assert {tuple(row) for row in found} == {
+        ("row", "score", "acc", "unscored", "timeout", "rule_score", "error", "key"),
+    }
+    assert (found[2]["rule_score"], found[2]["unscored"]) == (None, 1.0)
     errors = ["UnknownSource: no rule", "response: a text", "GroundTruthError: ground_truth 'two'", "bad JSON: "]
     assert all(row["error"].startswith(start) for row, start in zip(found[2:], errors, strict=True))
     assert done.out.startswith("6 rows, 4 unscored, ")
@@ -76,7 +80,8 @@ def test_a_reward_function_of_the_users(tmp_path) -> None:
     file = write(tmp_path / "a.jsonl", ROWS[:3])
     done = score(file, "--reward_fn", f"{tmp_path}/mine.py:f")
     found = [json.loads(line) for line in (tmp_path / "a.scored.jsonl").read_text().splitlines()]
-    assert [(row["score"], row.get("mine")) for row in found] == [(0.5, 1.0), (0.5, 1.0), (None, None)], done.err
+    assert [(row["score"], row["mine"]) for row in found] == [(0.5, 1.0), (0.5, 1.0), (None, None)], done.err
+    assert len({tuple(row) for row in found}) == 1
     assert "ZeroDivisionError" in found[2]["error"]
 
 

@@ -201,6 +201,7 @@ def test_the_composite_reward(tmp_path, weights, environ, kind, fault) -> None:
         "REWARD_FN": environ.get("REWARD_FN", ""),
         "USE_API_REWARD": bool(environ.get("USE_API_REWARD")),
         "REWARD_MODEL_PATH": environ.get("REWARD_MODEL_PATH", ""),
+        "RM_NORMALIZE": "raw",
     }
     choice = choose(values, file)
     assert choice.kind == kind
@@ -209,6 +210,18 @@ def test_the_composite_reward(tmp_path, weights, environ, kind, fault) -> None:
     else:
         assert len(choice.faults) == 1
         assert fault in choice.faults[0]
+
+
+def test_running_normalisation_is_a_scale_of_the_composite(tmp_path) -> None:
+    file = tmp_path / "reward_model_config.yaml"
+    values = {"REWARD_FN": "", "USE_API_REWARD": False, "REWARD_MODEL_PATH": "x", "RM_NORMALIZE": "running"}
+    section = {"enable": True, "weights": {"rm_score": 0.5, "rule_score": 0.5}, "scale": {"rule_score": "clip"}}
+    file.write_text(json.dumps({"composite_reward": section}))
+    choice = choose(values, file)
+    assert (choice.faults, choice.section["scale"]) == ((), {"rule_score": "clip", "rm_score": "zscore"})
+    file.write_text(json.dumps({"composite_reward": {**section, "scale": {"rm_score": "sigmoid"}}}))
+    (fault,) = choose(values, file).faults
+    assert fault.startswith("--rm_normalize running is scale {rm_score: zscore} in a composite")
 
 
 def test_every_fault_of_the_composite_file_at_once(tmp_path) -> None:

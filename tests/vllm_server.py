@@ -15,8 +15,8 @@ START = 600  # seconds
 
 
 @contextmanager
-def serving(folder: Path, log: Path, length: int) -> Iterator[str]:
-    """Serve the model in ``folder`` with a context of ``length`` tokens; yield the address."""
+def serving(folder: Path, log: Path, length: int, key: str = "") -> Iterator[str]:
+    """Serve the model in ``folder`` with a context of ``length`` tokens, to who has the ``key``; yield the address."""
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
         port = found.getsockname()[1]
@@ -31,6 +31,7 @@ def serving(folder: Path, log: Path, length: int) -> Iterator[str]:
         "--max-model-len",
         str(length),
     ]
+    command += ["--api-key", key] if key else []
     environ = {"VLLM_CPU_KVCACHE_SPACE": "1", "VLLM_CPU_OMP_THREADS_BIND": "nobind", "VLLM_NO_USAGE_STATS": "1"}
     with log.open("wb") as output:
         process = subprocess.Popen(command, stdout=output, stderr=output, env={**os.environ, **environ})

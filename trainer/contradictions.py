@@ -78,6 +78,8 @@ def _reward_model(values: Mapping[str, Value], given: frozenset[str]) -> list[st
         faults.append(
             "--rm_url: the server has its own GPUs and batches; leave out --rm_gpus, --rm_device, --rm_batch_size"
         )
+    if "@" in str(url):
+        faults.append("--rm_url: a secret stays in the environment; leave user and password out, and export RM_API_KEY")
     if url and engine == "transformers":
         faults.append("--rm_url: the server computes; leave out --rm_engine transformers")
     if values["RM_DEVICE"] == "cpu" and (engine == "vllm" or (values["DEVICE"] == "cuda" and own)):

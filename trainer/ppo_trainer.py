@@ -19,11 +19,12 @@ from verl.utils.config import omega_conf_to_dataclass
 
 from reward.judge import cluster
 from reward.model.spec import Spec
+from reward.moments import RunningMoments
+from reward.zscore import ZScores
 from trainer import step, transfer, validation
 from trainer.algorithm import guard, kl, losses, state
 from trainer.algorithm.metrics import watched
 from trainer.algorithm.options import Options
-from trainer.algorithm.shaping import RunningMoments
 from trainer.judge_watch import JudgeWatch
 
 logger = logging.getLogger(__name__)
@@ -44,19 +45,20 @@ class KitPPOTrainer(PPOTrainerSync):  # type: ignore[misc]
         self.unscored: frozenset[str] = frozenset()  # keys of this step's samples without a verdict
         self.scored_share = 1.0
         self.reward_models: list[Any] = []  # actors
-        self.reward_keys: tuple[str, ...] = ()  # of results beside a reward model in the same pool
+        kwargs = config.reward.custom_reward_function.get("reward_kwargs") or {}
+        self.reward_model = Spec.loads(kwargs["model"]) if kwargs.get("model") else None
+        running = self.reward_model is not None and self.reward_model.normalize == "running"
+        self.zscores = ZScores.of(kwargs.get("composite") or "", running)
         if config.algorithm.use_kl_in_reward:
             control = config.algorithm.kl_ctrl
             self.kl_ctrl_in_reward = kl.controller(control.type, control.kl_coef, control.target_kl, control.horizon)
 
     def _setup(self) -> None:
         """Set up as verl does, a reward model of the transformers engine first; then give workers the kit's losses."""
-        kwargs = self.config.reward.custom_reward_function.get("reward_kwargs") or {}
-        spec = Spec.loads(kwargs["model"]) if kwargs.get("model") else None
-        if spec is not None and spec.actors:
+        if self.reward_model is not None and self.reward_model.actors:
             from reward.model import actor as reward_actor
 
-            self.reward_models = reward_actor.start(spec)
+            self.reward_models = reward_actor.start(self.reward_model)
         super()._setup()
         options, folder = self.options, self.config.trainer.default_local_dir
         if self.use_critic:
@@ -87,16 +89,15 @@ class KitPPOTrainer(PPOTrainerSync):  # type: ignore[misc]
     def _compute_reward_colocate(self, batch: Any, metrics: dict[str, Any] | None = None) -> Any:
         """Score beside a reward model in the same pool, where verl hands the reward function prompts alone."""
         reward_loop: Any = self.reward_loop_manager
-        rows = transfer.RewardsOfRows(reward_loop, batch)
-        self.reward_loop_manager: Any = rows
+        self.reward_loop_manager: Any = transfer.RewardsOfRows(reward_loop, batch)
         try:
             return super()._compute_reward_colocate(batch, metrics=metrics)
         finally:
-            self.reward_loop_manager, self.reward_keys = reward_loop, rows.keys
+            self.reward_loop_manager = reward_loop
 
     def _compute_old_log_prob(self, batch: Any, metrics: dict[str, Any]) -> Any:
-        """Leave out the samples without a verdict first: from here on, everything goes by the response's mask."""
-        self.unscored, found = transfer.leave_out_unscored(batch, self.reward_keys)
+        """Settle the rewards first: from here on, samples without a verdict have no token in the response's mask."""
+        self.unscored, found = transfer.settle_rewards(batch, self.zscores)
         self.scored_share = 1 - found["reward/unscored_share"]
         metrics.update(found)
         return super()._compute_old_log_prob(batch, metrics=metrics)
@@ -209,9 +210,8 @@ class KitPPOTrainer(PPOTrainerSync):  # type: ignore[misc]
         expected_acc_counts: dict[tuple[str, str], int] | None = None,
     ) -> dict[str, float]:
         """Return verl's validation metrics of the answers that have a verdict, and the share that has none."""
-        answers = validation.Answers(
-            data_sources, sample_uids, reward_extra_infos_dict, sample_turns, expected_acc_counts or {}
-        )
+        infos = validation.with_zscores(reward_extra_infos_dict, self.zscores)
+        answers = validation.Answers(data_sources, sample_uids, infos, sample_turns, expected_acc_counts or {})
         scored, share = validation.with_verdict(answers)
         found: dict[str, float] = {"val-aux/unscored_share": share}
         if scored.uids:
@@ -219,6 +219,13 @@ class KitPPOTrainer(PPOTrainerSync):  # type: ignore[misc]
                 scored.data_sources, scored.uids, scored.infos, scored.turns, expected_acc_counts=scored.expected
             )
         return found
+
+    def _dump_generations(
+        self, inputs: Any, outputs: Any, gts: Any, scores: Any, reward_extra_infos_dict: Any, dump_path: Any
+    ) -> None:
+        """Write answers as verl does; those of a validation with their z-scores."""
+        infos = validation.with_zscores(reward_extra_infos_dict, self.zscores)
+        super()._dump_generations(inputs, outputs, gts, infos.get("reward", scores), infos, dump_path)
 
     def _save_checkpoint(self) -> None:
         """Save the kit's state first: verl's marker of a complete checkpoint comes last."""
@@ -246,4 +253,6 @@ class KitPPOTrainer(PPOTrainerSync):  # type: ignore[misc]
         parts: dict[str, Any] = {"running_rewards": self.running}
         if self.config.algorithm.use_kl_in_reward:
             parts["kl_controller"] = self.kl_ctrl_in_reward
+        if self.zscores is not None:
+            parts["zscores"] = self.zscores
         return parts

@@ -102,6 +102,14 @@ def _composite(section: Mapping[str, Any], values: Mapping[str, Value], file: Pa
     options = section.get("options") or {}
     faults += [f"config/{file.name}: {fault}" for fault in [*_faults_of(rest), *components.option_faults(options)]]
     kept = {name: section[name] for name in ("scale", "gates", "options") if section.get(name)}
+    if "rm_score" in found and values["RM_NORMALIZE"] == "running" and not faults:
+        scale = dict(kept.get("scale") or {})
+        if scale.setdefault("rm_score", "zscore") not in ("zscore", {"kind": "zscore"}):
+            faults.append(
+                f"--rm_normalize running is scale {{rm_score: zscore}} in a composite, and config/{file.name} has "
+                f"another: {scale['rm_score']!r}; leave one of them out"
+            )
+        kept["scale"] = scale
     return RewardChoice("composite", found, tuple(faults), {"weights": found, **kept})
 
 

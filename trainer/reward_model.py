@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from data import parquet
+from reward.errors import GraderFailed
 from reward.model.encoder import Encoder, read_config
 from reward.model.errors import RewardModelError
 from reward.model.faults import faults
@@ -63,8 +64,9 @@ def plan(settings: Settings, head_sizes: tuple[int, ...] = ()) -> Spec:
             return dataclasses.replace(spec, engine=settings.text("RM_ENGINE"))
         spec = dataclasses.replace(spec, engine=_engine(settings, spec, head_sizes))
         found = faults(spec)
-    except OSError as error:
-        raise UserError(f"--rm_template {settings.text('RM_TEMPLATE')}: {error.strerror}") from None
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "not a text in UTF-8"
+        raise UserError(f"--rm_template {settings.text('RM_TEMPLATE')}: {reason}") from None
     except RewardModelError as error:
         raise UserError(*_named(name, error.faults)) from None
     if found:
@@ -224,7 +226,33 @@ def _in_a_process(settings: Settings, spec: Spec, calibrate: dict[str, Any] | No
     return answer
 
 
+def text_seen(settings: Settings, row: Mapping[str, Any], policy: str = "") -> str:
+    """Return the exact text that a launch's reward model sees for one row, answered by its ground truth.
+
+    Args:
+        settings: the launch's, with a reward model.
+        row: of verl's form: ``prompt``, messages, and ``reward_model.ground_truth``.
+        policy: folder of the policy, whose control tokens are removed from texts; empty: the model's own alone are.
+
+    Raises:
+        UserError: the model cannot be used, or its template refuses the conversation.
+    """
+    spec = plan(settings)
+    if policy:
+        spec = dataclasses.replace(spec, policy_tokens=policy_tokens(policy))
+    return shown(spec, row)
+
+
 def shown(spec: Spec, row: Mapping[str, Any]) -> str:
-    """Return the exact text that the model sees for one row of verl's form, answered by its ground truth."""
+    """Return the exact text that the model sees for one row of verl's form, answered by its ground truth.
+
+    Raises:
+        UserError: its template refuses the conversation, or this is a dry run of a model of the hub.
+    """
     answer = str((row.get("reward_model") or {}).get("ground_truth") or "an answer")
-    return Encoder(spec).text(conversation(row["prompt"], answer))
+    try:
+        return Encoder(spec).text(conversation(row["prompt"], answer))
+    except GraderFailed as error:
+        raise UserError(f"--reward_model {spec.path}: {error}") from None
+    except RewardModelError as error:
+        raise UserError(*_named(spec.path, error.faults)) from None

@@ -11,9 +11,9 @@ from verl.protocol import DataProto
 from verl.trainer.ppo.rollout_corr_helper import compute_rollout_correction_and_add_to_batch
 from verl.trainer.ppo.v1.utils import compute_advantage_for_multi_trajectories
 
+from reward.moments import RunningMoments
 from trainer.algorithm import advantage, guard, kl, rewards
 from trainer.algorithm.options import Options
-from trainer.algorithm.shaping import RunningMoments
 
 
 def check(data: DataProto, keys: list[str], folder: Path, step: int) -> None:

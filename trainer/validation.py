@@ -1,10 +1,11 @@
-"""Held-out answers without a verdict take no part in validation's numbers, as in training's."""
+"""Held-out answers in validation's numbers: those without a verdict take no part, z-scores go by what training saw."""
 
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from reward.zscore import OF_A_MODEL, ZScores
 from trainer.algorithm.metrics import UNSCORED
 
 
@@ -37,6 +38,18 @@ def with_verdict(answers: Answers) -> tuple[Answers, float]:
         _pick(answers.turns, kept),
         {key: count for key, count in expected.items() if count > 0},
     ), 1 - len(kept) / len(marks)
+
+
+def with_zscores(infos: dict[str, list[Any]], zscores: ZScores | None) -> dict[str, list[Any]]:
+    """Return verl's columns, one entry an answer, with the parts of a composite z-scored by what training has seen.
+
+    Held-out answers add nothing to that. The score of a model alone stays raw: in one unit before training and after.
+    """
+    if zscores is None or zscores.composite is OF_A_MODEL or UNSCORED not in infos:
+        return infos
+    rows = [zscores.scaled(dict(zip(infos, values, strict=True))) for values in zip(*infos.values(), strict=True)]
+    found = {name: [row[name] for row in rows] for name in infos}
+    return found | {"reward": found["score"]} if "reward" in infos else found
 
 
 def _pick(values: Sequence[Any], at: Sequence[int]) -> list[Any]:

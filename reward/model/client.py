@@ -1,4 +1,4 @@
-"""A reward model as a reward function asks it, wherever it runs: encode, ask, normalise. A failed score is no score."""
+"""A reward model as a reward function asks it, wherever it runs: encode, ask, calibrate. A failed score is no score."""
 
 import asyncio
 import functools
@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from concurrent.futures import Future
 from typing import Any, Protocol
 
-from reward.composite import Running
 from reward.errors import GraderFailed, GraderTimeout
 from reward.model.adapter import Encoded
 from reward.model.encoder import Encoder
@@ -31,10 +30,10 @@ def backend(spec: Spec, router: str = "") -> Backend:
 
     ``router`` is the address of verl's own reward model.
     """
-    from reward.model.server import Server
+    from reward.model.server import Server, headers
 
     if spec.url:
-        return Server(spec.url, spec.timeout, spec.retries, spec.served)
+        return Server(spec.url, spec.timeout, spec.retries, spec.served, headers())
     if spec.engine == "vllm":
         return Server(router, spec.timeout, spec.retries, spec.path)
     if spec.actors:
@@ -53,13 +52,14 @@ class Client:
     def __init__(self, spec: Spec, router: str = "") -> None:
         self.spec = spec
         self.encoder, self.backend = Encoder(spec), backend(spec, router)
-        self.running, self.lock = Running(), threading.Lock()
+        self.lock = threading.Lock()  # a tokenizer is not for two threads
 
     async def score(self, messages: Messages) -> dict[str, float]:
         """Return the score of the last message.
 
         Returns:
-            ``score``, normalised; ``rm_raw``, what the model said; ``rm_truncated``, 1 where the conversation was cut.
+            ``score``, calibrated where that was asked for; ``rm_raw``, what the model said; ``rm_truncated``, 1 where
+            the conversation was cut.
 
         Raises:
             GraderTimeout: no answer in ``timeout`` seconds for each try.
@@ -77,16 +77,12 @@ class Client:
             raise GraderFailed(f"the reward model failed: {error!r}"[:500]) from error
         if not math.isfinite(value):
             raise GraderFailed(f"the reward model's score is {value}")
-        return {"score": self._normalised(value), "rm_raw": value, "rm_truncated": float(encoded.cut > 0)}
+        score = (value - self.spec.mean) / self.spec.std  # 0 and 1 unless calibrated
+        return {"score": score, "rm_raw": value, "rm_truncated": float(encoded.cut > 0)}
 
     def _encode(self, messages: Messages) -> Encoded:
-        with self.lock:  # a tokenizer is not for two threads
+        with self.lock:
             return self.encoder.encode(messages)
-
-    def _normalised(self, value: float) -> float:
-        if self.spec.normalize == "running":
-            return self.running.add(value)
-        return (value - self.spec.mean) / self.spec.std  # 0 and 1 unless calibrated
 
 
 _first = threading.Lock()
@@ -130,8 +126,9 @@ async def compute_model(
     """Score one response for verl; ``model`` is a ``Spec`` as JSON.
 
     Returns:
-        The keys of ``KEYS``: ``rm_score`` is what the model said, ``score`` that normalised. Where there is none,
-        ``unscored`` is 1 and the log says why.
+        The keys of ``KEYS``: ``rm_score`` is what the model said, ``score`` that calibrated, if it was; ``running``
+        takes place where the whole batch is (``reward/zscore.py``). Where there is no score, ``unscored`` is 1 and the
+        log says why.
     """
     zeros = dict.fromkeys(KEYS, 0.0)
     try:

@@ -1,6 +1,5 @@
 """From a conversation to the input of one reward model: cleaned, made to fit, in the model's own words and ids."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ from reward.model.fit import Fitted, fit
 from reward.model.kinds import adapter_of
 from reward.model.messages import Messages, cleaned, pattern, special_tokens
 from reward.model.spec import Spec
+from reward.model.weights import read_json
 
 
 def read_config(folder: Path) -> dict[str, Any]:
@@ -19,12 +19,10 @@ def read_config(folder: Path) -> dict[str, Any]:
     Raises:
         RewardModelError: there is none that can be read.
     """
-    try:
-        return dict(json.loads((folder / "config.json").read_text(encoding="utf-8")))
-    except OSError:
-        raise RewardModelError("the folder has no config.json; give a Hugging Face model folder") from None
-    except ValueError as error:
-        raise RewardModelError(f"config.json is not JSON ({error})") from None
+    file = folder / "config.json"
+    if not file.is_file():
+        raise RewardModelError("the folder has no config.json; give a Hugging Face model folder")
+    return read_json(file)
 
 
 def load_tokenizer(spec: Spec) -> Any:

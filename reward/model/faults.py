@@ -1,14 +1,16 @@
 """What can be said against a reward model without its weights: told in one go, before anything is started."""
 
-import json
 from pathlib import Path
 from typing import Any
 
+from reward.model.adapter import Adapter, Config
+from reward.model.classification import SequenceClassification
 from reward.model.encoder import load_tokenizer, read_config
 from reward.model.errors import RewardModelError
 from reward.model.kinds import adapter_of
+from reward.model.messages import conversation
 from reward.model.spec import Spec
-from reward.model.weights import names
+from reward.model.weights import names, read_json
 
 
 def faults(spec: Spec) -> list[str]:
@@ -20,16 +22,14 @@ def faults(spec: Spec) -> list[str]:
     try:
         config = read_config(folder)
         adapter = adapter_of(config, spec.template or None, spec.adapter)
-    except RewardModelError as error:
-        return list(error.faults)
-    found = _code(spec)
-    if found:
-        return found
-    try:
+        found = [] if spec.trust_remote_code else _code(spec, config, adapter)
+        if found:
+            return found
         tokenizer = load_tokenizer(spec)
     except RewardModelError as error:
         return list(error.faults)
-    found += adapter.faults(config, tokenizer) + _vocabulary(config, tokenizer)
+    found += adapter.faults(config, tokenizer) or _template(adapter, tokenizer)
+    found += _vocabulary(config, tokenizer)
     if not spec.url:
         try:
             there = names(folder)
@@ -40,14 +40,30 @@ def faults(spec: Spec) -> list[str]:
     return found
 
 
-def _code(spec: Spec) -> list[str]:
-    """A tokenizer that brings code: verl's reward workers would run it unasked."""
+def _code(spec: Spec, config: Config, adapter: Adapter) -> list[str]:
+    """Code that the model cannot do without, or that verl's reward workers would run unasked: a tokenizer's.
+
+    Raises:
+        RewardModelError: tokenizer_config.json cannot be read.
+    """
+    from transformers import CONFIG_MAPPING
+
     file = Path(spec.tokenizer or spec.path) / "tokenizer_config.json"
-    if spec.trust_remote_code or not file.is_file():
-        return []
-    if "auto_map" not in json.loads(file.read_text(encoding="utf-8")):
-        return []
-    return ["its tokenizer brings code of its own; read it, and allow it with --rm_trust_remote_code"]
+    parts = ["tokenizer"] * (file.is_file() and "auto_map" in read_json(file))
+    own = type(adapter) is SequenceClassification and "auto_map" in config  # the others bring their classes
+    parts += ["model"] * (own and config.get("model_type") not in CONFIG_MAPPING)
+    said = f"its {' and '.join(parts)} {'bring' if len(parts) > 1 else 'brings'} code"
+    return [f"{said} of its own; read it, and allow it with --rm_trust_remote_code"] if parts else []
+
+
+def _template(adapter: Adapter, tokenizer: Any) -> list[str]:
+    """A template that is broken, or refuses the simplest conversation."""
+    try:
+        adapter.encode(tokenizer, conversation("2+2?", "4"))
+    except Exception as error:  # a template raises what it likes
+        reason = str(error).strip().splitlines() or [type(error).__name__]
+        return [f"its chat template does not take a conversation ({reason[0][:200]}); give another with --rm_template"]
+    return []
 
 
 def _vocabulary(config: Any, tokenizer: Any) -> list[str]:

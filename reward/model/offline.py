@@ -1,18 +1,15 @@
-"""A reward model over files: single answers as ``reward.score`` has them, and pairs of a chosen and a rejected one."""
+"""A reward model over files: single answers, and pairs of a chosen and a rejected one, for ``reward.score``."""
 
 import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from reward.errors import GraderFailed
+from reward.errors import GraderFailed, GraderTimeout
 from reward.model import pairs
-from reward.model.client import rm_score
+from reward.model.client import client, rm_score
 from reward.model.spec import Spec
-from reward.model.tryout import all_scores
-
-CHUNK = 256  # pairs scored and written at a time
 
 
 def scorer(spec: str) -> Callable[[str, str, Any, dict[str, Any]], dict[str, Any]]:
@@ -38,37 +35,45 @@ def holds_pairs(source: Path) -> bool:
         return False
 
 
-def pairwise(source: Path, out: Path, spec: Spec) -> list[str]:
-    """Score the pairs of ``source``; write both scores of each to ``out``; return accuracies, by group and in all.
+def pair_scorer(spec: Spec) -> Callable[[bytes], dict[str, Any]]:
+    """Return what scores one line of a file of pairs.
 
-    Raises:
-        PairError: a row is no pair.
-        GraderFailed: an answer has no score.
+    Its result: ``group``, ``chosen`` and ``rejected``, what the model says of each; ``score``, by how much the chosen
+    one is ahead; ``right``, 1 where it is. What is not known is null, and ``error`` says why.
     """
-    known = pairs.read(source)
-    if spec.url:
-        scores = all_scores(spec, [talk for pair in known for talk in (pair.chosen, pair.rejected)])
-    else:
-        scores = _scores(spec, known)
-    chosen, rejected = scores[::2], scores[1::2]
-    with out.open("w", encoding="utf-8") as results:
-        for number, (pair, good, bad) in enumerate(zip(known, chosen, rejected, strict=True)):
-            row = {"row": number, "group": pair.group, "chosen": good, "rejected": bad, "right": good > bad}
-            results.write(json.dumps(row, ensure_ascii=False) + "\n")
-    rankings = pairs.rank(known, chosen, rejected)
-    right, total = sum(each.right for each in rankings), len(known)
-    return [*map(str, rankings), f"pairwise accuracy: {right / total:.1%} of {total:,} pairs"]
+    dumped = spec.dumps()
+
+    async def both(pair: pairs.Pair) -> list[float]:
+        asked = await asyncio.to_thread(client, dumped)
+        found = await asyncio.gather(asked.score(pair.chosen), asked.score(pair.rejected))
+        return [each["rm_raw"] for each in found]
+
+    def score(line: bytes) -> dict[str, Any]:
+        result: dict[str, Any] = {"score": None, "group": None, "chosen": None, "rejected": None, "right": None}
+        result |= {"unscored": 1.0, "timeout": 0.0}
+        try:
+            pair = pairs.pair(json.loads(line))
+            chosen, rejected = asyncio.run(both(pair))
+        except GraderFailed as error:
+            late = float(isinstance(error, GraderTimeout))
+            return {**result, "timeout": late, "error": f"{type(error).__name__}: {error}"}
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+            return {**result, "error": f"no pair of prompt, chosen and rejected ({error!r})"}
+        scores = {"score": chosen - rejected, "chosen": chosen, "rejected": rejected, "right": float(chosen > rejected)}
+        return {**result, **scores, "group": pair.group, "unscored": 0.0, "error": None}
+
+    return score
 
 
-def _scores(spec: Spec, known: list[pairs.Pair]) -> list[float]:
-    from reward.model.encoder import Encoder
-    from reward.model.engine import Engine
-
-    encoder, engine = Encoder(spec), Engine(spec)
-    found: list[float] = []
-    for start in range(0, len(known), CHUNK):
-        talks = [talk for pair in known[start : start + CHUNK] for talk in (pair.chosen, pair.rejected)]
-        found += engine.scores([encoder.encode(talk) for talk in talks])
-    if any(score != score for score in found):
-        raise GraderFailed("the reward model's scores are not numbers (NaN)")
-    return found
+def accuracy(results: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Return in words how many pairs are ranked right, by group and in all; those without a score take no part."""
+    margins: dict[str, list[float]] = {}
+    for result in results:
+        if not result["unscored"]:
+            margins.setdefault(result["group"], []).append(result["score"])
+    every = [margin for found in margins.values() for margin in found]
+    if not every:
+        return ["pairwise accuracy: no pair has a score"]
+    right = sum(margin > 0 for margin in every)
+    said = [str(pairs.ranking(group, found)) for group, found in margins.items()]
+    return [*said, f"pairwise accuracy: {right / len(every):.1%} of {len(every):,} pairs"]

@@ -38,7 +38,7 @@ def read(path: Path) -> list[Pair]:
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
         if line.strip():
             try:
-                found.append(_pair(json.loads(line)))
+                found.append(pair(json.loads(line)))
             except (ValueError, LookupError, TypeError, AttributeError) as error:
                 raise PairError(f"{path}, line {number}: no pair of prompt, chosen and rejected ({error!r})") from None
     if not found:
@@ -46,7 +46,12 @@ def read(path: Path) -> list[Pair]:
     return found
 
 
-def _pair(row: dict[str, Any]) -> Pair:
+def pair(row: dict[str, Any]) -> Pair:
+    """Return the pair of one row; see ``read``.
+
+    Raises:
+        Exception: of whatever kind, as the row is of another form.
+    """
     group = next((str(row[name]) for name in ("language", "subset", "source") if row.get(name)), "all")
     return Pair(group, *(_messages(row.get("prompt"), row[name]) for name in ("chosen", "rejected")))
 
@@ -85,8 +90,13 @@ def rank(pairs: Sequence[Pair], chosen: Sequence[float], rejected: Sequence[floa
     found = []
     for group in dict.fromkeys(pair.group for pair in pairs):
         margins = [a - b for pair, a, b in zip(pairs, chosen, rejected, strict=True) if pair.group == group]
-        found.append(Ranking(group, sum(m > 0 for m in margins), len(margins), sum(margins) / len(margins)))
+        found.append(ranking(group, margins))
     return found
+
+
+def ranking(group: str, margins: Sequence[float]) -> Ranking:
+    """Return the ranking of one group, by how much the chosen answers are ahead."""
+    return Ranking(group, sum(m > 0 for m in margins), len(margins), sum(margins) / len(margins))
 
 
 def constant(scores: Iterable[float]) -> bool:

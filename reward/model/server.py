@@ -1,11 +1,18 @@
-"""A reward model behind HTTP: ``/classify`` or ``/pooling`` of vLLM, started by verl or running already."""
+"""A reward model behind HTTP: ``/classify`` or ``/pooling`` of vLLM, started by verl or running already.
+
+A server that asks for a key gets that of ``KEY``, which stands in the environment and nowhere else.
+"""
 
 import asyncio
 import atexit
 import functools
+import http.client
 import json
+import os
 import threading
+import urllib.error
 import urllib.request
+from collections.abc import Mapping
 from concurrent.futures import Future
 from typing import Any
 
@@ -16,6 +23,8 @@ from reward.model.errors import RewardModelError
 CONNECTIONS = 256
 PAUSE = 0.5  # seconds before the second try, doubled for each one after
 LOOK = 10.0  # seconds for a server to tell what it serves
+KEY = "RM_API_KEY"  # environment variable
+REFUSED = (401, 403)
 
 
 @functools.cache
@@ -26,14 +35,41 @@ def _loop() -> asyncio.AbstractEventLoop:
     return loop
 
 
+def endpoint(url: str) -> str:
+    """Return where scores are asked for, of an address with or without its scheme and path."""
+    address = url if "://" in url else f"http://{url}"
+    return address if address.endswith(("/classify", "/pooling")) else f"{address.rstrip('/')}/classify"
+
+
+def headers() -> dict[str, str]:
+    """Return what tells a server who asks; nothing where there is no key."""
+    key = os.environ.get(KEY, "").strip()
+    return {"Authorization": f"Bearer {key}"} if key else {}
+
+
+def _said(status: int, body: str) -> str:
+    """Return an answer in words, in which the key is not, whatever the server echoes."""
+    if status in REFUSED:
+        return f"HTTP {status}: {_refusal()}"
+    key = os.environ.get(KEY, "").strip()
+    return f"HTTP {status}: {(body.replace(key, KEY) if key else body)[:200]}"
+
+
+def _refusal() -> str:
+    if headers():
+        return f"the server refuses the key in {KEY}; export the one that it was started with"
+    return f"the server asks for a key; export {KEY}"
+
+
 class Server:
     """Asks for one score a request, by token ids, so that the server's own template and BOS do not matter."""
 
-    def __init__(self, url: str, timeout: float, retries: int, model: str = "") -> None:
+    def __init__(
+        self, url: str, timeout: float, retries: int, model: str = "", headers: Mapping[str, str] | None = None
+    ) -> None:
         """``timeout``: seconds for one try. ``retries``: further tries after a failed one."""
-        address = url if "://" in url else f"http://{url}"
-        self.url = address if address.endswith(("/classify", "/pooling")) else f"{address.rstrip('/')}/classify"
-        self.timeout, self.retries, self.model = timeout, retries, model
+        self.url = endpoint(url)
+        self.timeout, self.retries, self.model, self.headers = timeout, retries, model, headers
         self._session: Any = None
         atexit.register(self.close)
 
@@ -63,7 +99,7 @@ class Server:
                 continue
             if status == 200:
                 return scalar(body)
-            failed, late = f"HTTP {status}: {body[:200]}", False
+            failed, late = _said(status, body), False
             if 400 <= status < 500 and status not in (408, 429):
                 break
         raise (GraderTimeout if late else GraderFailed)(f"{self.url}: {failed}")
@@ -73,16 +109,15 @@ class Server:
 
         if self._session is None:
             connector = aiohttp.TCPConnector(limit=CONNECTIONS)
-            self._session = aiohttp.ClientSession(
-                connector=connector, timeout=aiohttp.ClientTimeout(total=self.timeout)
-            )
+            timeout = aiohttp.ClientTimeout(total=self.timeout)
+            self._session = aiohttp.ClientSession(connector=connector, timeout=timeout, headers=self.headers)
         payload: dict[str, Any] = {"input": ids, "use_activation": False}
         if self.model:
             payload["model"] = self.model
         if self.url.endswith("/pooling"):
             payload["task"] = "classify"
         try:
-            async with self._session.post(self.url, json=payload) as response:
+            async with self._session.post(self.url, json=payload, allow_redirects=False) as response:
                 return response.status, await response.text()
         except asyncio.TimeoutError:
             raise
@@ -106,18 +141,44 @@ def scalar(body: str) -> float:
 
 
 def served_model(url: str) -> str:
-    """Return the name of the model that a running server serves.
+    """Return the name of the model that a running server serves, once it is known to score for whoever asks here.
 
     Raises:
-        RewardModelError: nothing answers there, or it is no OpenAI-compatible server.
+        RewardModelError: nothing answers there, it refuses the key, or it is no server of a reward model.
     """
-    address = url if "://" in url else f"http://{url}"
-    base = address.removesuffix("/classify").removesuffix("/pooling").rstrip("/")
+    scores = endpoint(url)
+    base = scores.removesuffix("/classify").removesuffix("/pooling")
+    what = f"--rm_url {url}"
+    status, body = _look(f"{base}/v1/models", what)
     try:
-        with urllib.request.urlopen(f"{base}/v1/models", timeout=LOOK) as response:
-            return str(json.load(response)["data"][0]["id"])
-    except (OSError, ValueError, LookupError, TypeError) as error:
+        name = str(json.loads(body)["data"][0]["id"]) if status not in REFUSED else ""
+    except (ValueError, LookupError, TypeError):
         raise RewardModelError(
-            f"--rm_url {url}: no server of a reward model answers at {base}/v1/models ({error}); start one with "
-            "vllm serve MODEL --runner pooling"
+            f"{what}: no list of models at {base}/v1/models ({_said(status, body)}); {START}"
         ) from None
+    if status not in REFUSED:  # some guard only their scores
+        status, body = _look(scores, what, {"model": name, "input": [0], "use_activation": False})
+    if status in REFUSED:
+        raise RewardModelError(f"{what}: {_said(status, body)}")
+    if status in (404, 405):
+        raise RewardModelError(f"{what}: it serves {name}, and gives no scores ({scores}: {status}); {START}")
+    return name
+
+
+START = "start a reward model's with vllm serve MODEL --runner pooling"
+
+
+def _look(address: str, what: str, body: dict[str, Any] | None = None) -> tuple[int, str]:
+    """Return status and text of an answer to GET, or to POST of ``body``."""
+    request = urllib.request.Request(address, None if body is None else json.dumps(body).encode())
+    request.add_header("Content-Type", "application/json")
+    for name, value in headers().items():
+        request.add_unredirected_header(name, value)  # not to another host
+    try:
+        try:
+            with urllib.request.urlopen(request, timeout=LOOK) as response:
+                return response.status, response.read().decode(errors="replace")
+        except urllib.error.HTTPError as error:
+            return error.code, error.read().decode(errors="replace")
+    except (OSError, ValueError, http.client.HTTPException) as error:
+        raise RewardModelError(f"{what}: no server answers at {address} ({error}); {START}") from None

@@ -11,6 +11,23 @@ TORCH = ("*model*.bin", "*.pt", "*.pth")
 NOT_WEIGHTS = ("optimizer", "scheduler", "rng_state", "training_args")  # what trainers leave beside them
 
 
+def read_json(file: Path) -> dict[str, Any]:
+    """Return the object in a JSON file.
+
+    Raises:
+        RewardModelError: it cannot be read, or holds something else.
+    """
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise RewardModelError(f"{file}: {error.strerror}") from None
+    except ValueError as error:
+        raise RewardModelError(f"{file.name} is not JSON ({error})") from None
+    if not isinstance(found, dict):
+        raise RewardModelError(f"{file.name} holds a {type(found).__name__}, and an object is wanted")
+    return found
+
+
 def names(folder: Path) -> set[str] | None:
     """Return the names of all weights; None where only reading them would tell (a file of torch's).
 
@@ -18,7 +35,9 @@ def names(folder: Path) -> set[str] | None:
         RewardModelError: there are no weights, or an index names a file that is missing.
     """
     for index in folder.glob("*.index.json"):
-        found = json.loads(index.read_text(encoding="utf-8"))["weight_map"]
+        found = read_json(index).get("weight_map")
+        if not isinstance(found, dict):
+            raise RewardModelError(f"{folder}: {index.name} has no weight_map")
         absent = sorted({file for file in found.values() if not (folder / file).is_file()})
         if absent:
             raise RewardModelError(f"{folder}: {absent[0]} is missing, which {index.name} names")
@@ -41,7 +60,8 @@ def _header(file: Path) -> list[str]:
     with file.open("rb") as stream:
         size = int.from_bytes(stream.read(8), "little")
         try:
-            return [name for name in json.loads(stream.read(size)) if name != "__metadata__"]
+            header = stream.read(size) if size < file.stat().st_size else b""
+            return [name for name in json.loads(header) if name != "__metadata__"]
         except ValueError:
             raise RewardModelError(f"{file}: not a safetensors file, or cut off") from None
 

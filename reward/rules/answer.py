@@ -3,7 +3,7 @@
 import re
 
 LONGEST = 16_384  # characters of a response that are looked at, from its end
-TAG = re.compile(r"<answer>(.*?)</answer>", re.DOTALL | re.IGNORECASE)
+TAG = re.compile(r"<(/?)answer>", re.IGNORECASE)
 SAID = re.compile(r"(?:final answer|answer)\s*(?:is|=|:)\s*:?\s*(.*)", re.IGNORECASE)
 
 
@@ -14,8 +14,13 @@ def tail(response: str) -> str:
 
 def tagged(response: str) -> str | None:
     """Return what the last ``<answer>`` tag holds."""
-    found = TAG.findall(response)
-    return found[-1].strip() if found else None
+    found, begin = None, None
+    for tag in TAG.finditer(response):  # one pass: a response may be all opening tags
+        if tag[1] and begin is not None:
+            found, begin = response[begin : tag.start()].strip(), None
+        elif not tag[1] and begin is None:
+            begin = tag.end()
+    return found
 
 
 def boxed(response: str) -> str | None:

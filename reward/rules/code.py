@@ -11,7 +11,7 @@ from typing import Any
 from reward.errors import GroundTruthError
 from reward.rules.rule import Extra, Outcome, Rule
 
-FENCE = re.compile(r"```[ \t]*(?:python3?|py)?[ \t]*\n(.*?)(?:```|\Z)", re.DOTALL | re.IGNORECASE)
+FENCE = re.compile(r"```[ \t]*(?:(?:python3?|py)[ \t\r]*)?\n(.*?)(?:```|\Z)", re.DOTALL | re.IGNORECASE)
 LONGEST = 131_072  # characters of code
 KEYS = ("tests", "test", "test_list", "inputs", "outputs", "entry_point", "setup", "test_setup_code", "test_imports")
 PROMPTS = ("code_prompt", "prompt_code")  # what a completion goes on from

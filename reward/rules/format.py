@@ -14,7 +14,7 @@ from reward.rules.rule import Extra, Rule
 
 TAGS = ("<think>", "</think>", "<answer>", "</answer>")
 SHAPE = re.compile(r"\s*<think>.*</think>\s*<answer>.*</answer>\s*", re.DOTALL)
-FENCE = re.compile(r"```(?:json)?\s*\n(.*?)```", re.DOTALL)
+FENCE = re.compile(r"```(?:json)?[ \t\r]*\n(.*?)```", re.DOTALL)
 LONGEST = 65_536  # characters; a longer response does not match
 
 

@@ -79,7 +79,7 @@ CHECKS: dict[str, Checker] = {
         len(re.findall(r"\[[^\[\]]*\]", t)) >= num_placeholders
     ),
     "detectable_content:postscript": lambda t, postscript_marker: (
-        re.search(rf"^\s*{re.escape(postscript_marker)}", t, re.IGNORECASE | re.MULTILINE) is not None
+        re.search(rf"^[^\S\n]*{re.escape(postscript_marker)}", t, re.IGNORECASE | re.MULTILINE) is not None
     ),
     "detectable_format:number_bullet_lists": lambda t, num_bullets: (
         len(re.findall(r"^[ \t]*(?:\*[^*\n]|-)", t, re.MULTILINE)) == num_bullets

@@ -21,7 +21,8 @@ LONGEST_NUMBER = 64
 PLAIN = re.compile(r"([-+]?)(?:(\d{1,3}(?:,\d{3})+(?!\d)|\d+)?(\.\d+)?)")
 RATIO = re.compile(r"([-+]?)(?:\\frac\{([-+]?\d+)\}\{(\d+)\}|\\frac(\d)(\d)|(\d+)/(\d+))")
 MIXED = re.compile(r"([-+]?)(\d+)(?:\\frac\{(\d+)\}\{(\d+)\})")
-FORMULA = re.compile(r"\$\$?([^$]+)\$\$?|\\\((.+?)\\\)|\\\[(.+?)\\\]", re.DOTALL)
+# Between its brackets no other begins: else a response of brackets alone would take the square of its length.
+FORMULA = re.compile(r"\$\$?([^$]+)\$\$?|\\\(((?:(?!\\[()]).)+)\\\)|\\\[((?:(?!\\[\[\]]).)+)\\\]", re.DOTALL)
 UNITS = re.compile(
     r"(?:\\text|\\mathrm|\\mbox|\\textbf)\{([^{}]*)\}|\\(?:!|,|;|:|quad|qquad|left|right|displaystyle)(?![A-Za-z])"
 )

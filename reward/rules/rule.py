@@ -37,7 +37,7 @@ def text(value: Any) -> str:
     """Return a ground truth as text; a list or an object becomes JSON, which the rules read."""
     if isinstance(value, str):
         return value
-    if value is None:
+    if value is None or value != value:  # NaN: a gap, as pandas writes it
         return ""
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
         return str(int(value))  # 42.0, as a CSV or a table with a gap has it

@@ -7,12 +7,16 @@ the tests compare. Both are locked down. The protocol on stdin and stdout is tha
 a new child for each request.
 """
 
+import contextlib
+import fcntl
+import glob
 import json
 import os
 import shutil
 import signal
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -25,6 +29,8 @@ from reward.sandbox.jail import Jail
 from reward.sandbox.remote import Link, Stopped, Unsupported
 
 CALLS, REPLIES = 3, 4
+PREFIX = "kit-code-"
+SETTLED = 60.0  # seconds; a younger folder may be about to be locked
 
 
 @dataclass(frozen=True)
@@ -105,14 +111,42 @@ def main(settings: str) -> None:
     place = Place(**json.loads(settings))
     sys.path[:] = [path for path in sys.path if path != sys.path[0]] + place.packages
     signal.signal(signal.SIGALRM, _out_of_time)
+    _sweep()
     forkserver.run(partial(_pair, place=place), _folder)
 
 
 @contextmanager
 def _folder() -> Iterator[str]:
-    """Make a folder for one run; remove it with all that is in it."""
-    folder = tempfile.mkdtemp(prefix="kit-code-")
+    """Make a folder for one run, and hold its lock; remove it with all that is in it."""
+    folder = tempfile.mkdtemp(prefix=PREFIX)
+    held = _lock(folder)
     try:
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+        os.close(held)
+
+
+def _lock(folder: str) -> int:
+    """Return a descriptor that holds the lock of a folder until the last process that has it has ended.
+
+    Raises:
+        OSError: somebody else holds it.
+    """
+    held = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(held)
+        raise
+    return held
+
+
+def _sweep() -> None:
+    """Remove folders whose server was killed before it could: those that nobody holds."""
+    for folder in glob.glob(f"{tempfile.gettempdir()}/{PREFIX}*"):  # noqa: PTH207 - pathlib would cost a millisecond
+        with contextlib.suppress(OSError):
+            if time.time() - os.stat(folder, follow_symlinks=False).st_mtime > SETTLED:  # noqa: PTH116
+                held = _lock(folder)
+                shutil.rmtree(folder, ignore_errors=True)
+                os.close(held)

@@ -4,6 +4,7 @@ from collections.abc import Hashable, Sequence
 
 import torch
 
+from reward.moments import RunningMoments
 from trainer.algorithm import kl, shaping
 from trainer.algorithm.options import Options
 
@@ -14,7 +15,7 @@ def shaped(
     lengths: torch.Tensor,
     groups: Sequence[Hashable],
     options: Options,
-    running: shaping.RunningMoments,
+    running: RunningMoments,
 ) -> torch.Tensor:
     """Return the token-level scores (B, T) after norm and clip of each response's reward.
 

@@ -6,50 +6,12 @@ normalised), and samples that do not count are left out of all statistics.
 """
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
 
 import torch
 
+from reward.moments import RunningMoments
+
 EPSILON = 1e-6
-
-
-@dataclass
-class RunningMoments:
-    """Mean and standard deviation of all rewards so far.
-
-    Source: Chan, Golub, LeVeque 1979, the merging of two samples' sums of squares; std is the unbiased one.
-    """
-
-    count: int = 0
-    mean: float = 0.0
-    squares: float = 0.0  # sum of (reward - mean)^2
-
-    def update(self, rewards: torch.Tensor) -> None:
-        """Add rewards of shape (n,)."""
-        values = rewards.double()
-        count = values.numel()
-        if not count:
-            return
-        mean = values.mean().item()
-        total, delta = self.count + count, mean - self.mean
-        self.squares += ((values - mean) ** 2).sum().item() + delta**2 * self.count * count / total
-        self.mean += delta * count / total
-        self.count = total
-
-    @property
-    def std(self) -> float:
-        """The unbiased standard deviation; 0 of fewer than two rewards."""
-        return float((self.squares / (self.count - 1)) ** 0.5) if self.count > 1 else 0.0
-
-    def state_dict(self) -> dict[str, float]:
-        """Return what a checkpoint keeps."""
-        return {"count": self.count, "mean": self.mean, "squares": self.squares}
-
-    def load_state_dict(self, state: dict[str, float]) -> None:
-        """Go on from a checkpoint."""
-        self.count, self.mean, self.squares = int(state["count"]), float(state["mean"]), float(state["squares"])
-
-
 Moments = tuple[torch.Tensor, torch.Tensor]
 Groups = Sequence[Hashable]
 
@@ -67,7 +29,7 @@ def _of_groups(rewards: torch.Tensor, groups: Groups, running: RunningMoments) -
 
 
 def _of_run(rewards: torch.Tensor, groups: Groups, running: RunningMoments) -> Moments:
-    running.update(rewards)
+    running.update(rewards.tolist())
     return rewards.new_tensor(running.mean), rewards.new_tensor(running.std)
 
 

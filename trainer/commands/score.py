@@ -6,8 +6,9 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from reward import row
 from reward import score as offline
-from reward.errors import RewardError, RewardFunctionError
+from reward.errors import RewardFunctionError
 from reward.judge.config import JudgeConfig
 from reward.model.spec import Spec
 from trainer import judge, launch, reward_check
@@ -30,34 +31,44 @@ def run(settings: Settings, words: Sequence[str]) -> int:
     started = time.monotonic()
     model = _reward_model(settings)
     try:
-        if model and settings.reward.kind == "model" and source.is_file() and _print_pairs(source, out, model):
-            return 0
-        summary = offline.run(source, out, _reward(settings, model, judged), _tell)
+        reward = _reward(settings, model, source, judged)
+        summary = offline.run(source, out, reward, _tell)
     except (offline.ScoreError, RewardFunctionError, OSError) as error:
         raise UserError(str(error)) from None
     except launch.Stopped as stopped:
         print(f"train.sh: stopped by {stopped}; the same command goes on where {out} ends", file=sys.stderr)
         return 128 + stopped.signum
-    print("\n".join([*summary.lines(time.monotonic() - started), f"results: {out}"]))
+    lines = summary.lines(time.monotonic() - started)
+    if reward.kind == "pairs":
+        from reward.model.offline import accuracy
+
+        lines += accuracy(result for chunk in offline.chunks(out) for result in chunk)
+    print("\n".join([*lines, f"results: {out}"]))
     return 0
 
 
-def _reward(settings: Settings, model: Spec | None, judged: JudgeConfig | None) -> offline.Reward:
-    """Return what training would score with."""
-    kind, spec, threads = settings.reward.kind, "", offline.THREADS
+def _reward(settings: Settings, model: Spec | None, source: Path, judged: JudgeConfig | None) -> row.Reward:
+    """Return what training would score with; for pairs of answers, the model alone."""
+    kind, spec, threads = settings.reward.kind, "", row.THREADS
     by_judge = judged.to_json() if judged else ""
     if judged:
         threads = max(threads, judged.concurrency)
+    if model is not None:
+        threads = max(threads, 2 * model.micro_batch)  # so that a batch waits while another is computed
+    if kind == "model" and source.is_file():
+        from reward.model.offline import holds_pairs
+
+        kind = "pairs" if holds_pairs(source) else kind
     if kind == "composite":
         section = reward_check.composite(settings, by_judge, model.dumps() if model else "")
-        return offline.Reward(kind, section, threads)
+        return row.Reward(kind, section, threads)
     if kind == "function":
         spec = reward_check.reward_fn(settings)
     elif kind == "judge":
         spec = by_judge
     elif model is not None:
         spec = model.dumps()
-    return offline.Reward(kind, spec, threads)
+    return row.Reward(kind, spec, threads, running=kind == "model" and settings.text("RM_NORMALIZE") == "running")
 
 
 def _reward_model(settings: Settings) -> Spec | None:
@@ -70,6 +81,11 @@ def _reward_model(settings: Settings) -> Spec | None:
         return None
     if settings.text("RM_NORMALIZE") == "calibrated":
         raise UserError("--rm_normalize calibrated: of training, where there is a reference policy; leave it out")
+    if settings.text("RM_ENGINE") == "vllm" and not settings.text("RM_URL"):
+        raise UserError(
+            "--rm_engine vllm: vLLM is a server, which only a run starts; leave it out (transformers gives the same "
+            "scores), or start one with vllm serve MODEL --runner pooling, and give its --rm_url"
+        )
     from reward.model.errors import RewardModelError
     from reward.model.server import served_model
     from trainer import reward_model
@@ -84,24 +100,6 @@ def _reward_model(settings: Settings) -> Spec | None:
     return dataclasses.replace(
         spec, engine="transformers", actors=0, max_length=length if isinstance(length, int) else 0
     )
-
-
-def _print_pairs(source: Path, out: Path, model: Spec) -> bool:
-    """Print the pairwise accuracy where ``source`` holds pairs; return whether it does.
-
-    Raises:
-        UserError: a pair cannot be read or scored.
-    """
-    from reward.model import offline as models
-    from reward.model.pairs import PairError
-
-    if not models.holds_pairs(source):
-        return False
-    try:
-        print("\n".join([*models.pairwise(source, out, model), f"results: {out}"]))
-    except (PairError, RewardError) as error:
-        raise UserError(str(error)) from None
-    return True
 
 
 def _tell(text: str) -> None:

@@ -1,0 +1,74 @@
+"""A composite offline: what is not known is null, and z-scores go by the whole file, however it was scored."""
+
+import json
+import statistics
+from pathlib import Path
+
+import pytest
+
+from reward import score
+from reward.row import Reward
+
+SECTION = {
+    "weights": {"rule_score": 1.0, "length_penalty": 0.5},
+    "scale": {"length_penalty": "zscore"},
+    "options": {"length_penalty": {"limit": 40, "buffer": 40, "unit": "characters"}},
+}
+PLAIN = {**SECTION, "scale": {}}
+LINES = [{"response": "4" + " " * n, "ground_truth": "4", "data_source": "arith"} for n in range(0, 40, 5)]
+BROKEN = [{"response": "4", "ground_truth": "four", "data_source": "arith"}, {"response": 4}]
+
+
+def write(path: Path, rows: list[dict]) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def scored(source: Path, out: Path, section: dict = SECTION, threads: int = 4) -> list[dict]:
+    score.run(source, out, Reward("composite", section, threads), lambda _: None)
+    return [json.loads(line) for line in out.read_text().splitlines()]
+
+
+def test_an_unscored_row_has_every_key_and_what_is_known(tmp_path) -> None:
+    found = scored(write(tmp_path / "a.jsonl", [LINES[0], *BROKEN]), tmp_path / "out", PLAIN)
+    assert len({tuple(row) for row in found}) == 1
+    assert [row["score"] for row in found] == [0.9875, None, None]
+    assert [row["length_penalty"] for row in found] == [-0.025, -0.025, None]
+    assert [row["rule_score"] for row in found] == [1.0, None, None]
+    assert found[1]["error"].startswith("rule_score: GroundTruthError: ")
+    assert found[2]["error"] == "response: a text is wanted"
+
+
+def test_every_row_unscored_has_the_components_too(tmp_path) -> None:
+    found = scored(write(tmp_path / "a.jsonl", BROKEN), tmp_path / "out", PLAIN)
+    assert all({"rule_score", "length_penalty_scaled", "score", "error"} <= row.keys() for row in found)
+
+
+def test_z_scores_go_by_the_whole_file(tmp_path) -> None:
+    found = scored(write(tmp_path / "a.jsonl", [*LINES, *BROKEN]), tmp_path / "out")
+    assert len({tuple(row) for row in found}) == 1
+    raw = [row["length_penalty"] for row in found[:-2]]
+    mean, std = statistics.fmean(raw), statistics.stdev(raw)
+    for row in found[:-2]:
+        assert row["length_penalty_scaled"] == pytest.approx((row["length_penalty"] - mean) / std)
+        assert row["score"] == pytest.approx(1.0 + 0.5 * row["length_penalty_scaled"])
+        assert row["error"] is None
+    assert [row["score"] for row in found[-2:]] == [None, None]
+
+
+def test_threads_and_interruptions_do_not_matter(tmp_path) -> None:
+    source = write(tmp_path / "a.jsonl", LINES)
+    whole = scored(source, tmp_path / "whole")
+    assert scored(source, tmp_path / "one", threads=1) == whole
+    part = write(tmp_path / "part.jsonl", LINES[:3])
+    scored(part, tmp_path / "out")
+    assert scored(source, tmp_path / "out") == whole  # other z-scores by now, for the first rows too
+    assert scored(source, tmp_path / "out") == whole
+
+
+def test_until_all_are_scored_there_is_no_z_score(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(score, "_finish", lambda out, zscores: score.Summary())  # as if it was killed before the end
+    found = scored(write(tmp_path / "a.jsonl", LINES), tmp_path / "out")
+    assert {(row["score"], row["error"]) for row in found} == {(None, score.PENDING)}
+    monkeypatch.undo()
+    assert scored(tmp_path / "a.jsonl", tmp_path / "out")[0]["score"] is not None
