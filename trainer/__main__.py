@@ -45,7 +45,7 @@ def prepare(settings: Settings, tmp: Path) -> tuple[preflight.Plan, launch.Run, 
     made = launch.new_run(settings)
     found = preflight.check(settings, say)
     config = compose.resolve(launch.environment(settings, found, made, tmp), settings)
-    faults = Shape.of_config(config).faults()
+    faults = Shape.of_config(config, found.model.config).faults()
     total = found.total_steps(settings)
     if found.resume_from and total is not None and export.step_of(found.resume_from) >= total:
         faults.append(
