@@ -201,19 +201,6 @@ def test_stopping_while_the_model_is_made(tmp_path) -> None:
     assert not any(str(tmp_path) in word for command in commands for word in command)
 
 
-def test_no_disk_space_for_a_run(tmp_path, monkeypatch, small_model) -> None:
-    from collections import namedtuple
-
-    from trainer import preflight
-    from trainer.settings import UserError, read_settings
-
-    usage = namedtuple("usage", "free")(free=1 << 30)
-    monkeypatch.setattr(shutil, "disk_usage", lambda path: usage)
-    settings = read_settings({"MODEL_PATH": str(small_model), "OUTPUT_DIR": str(tmp_path)}, [], gpus=0)
-    with pytest.raises(UserError, match=r"1.0 GiB of disk are free and a run needs 2 GiB"):
-        preflight.check(settings, print)
-
-
 def test_a_gpu_without_flash_attention(tmp_path, small_model) -> None:
     """On a machine with a GPU: one line before launch, where transformers would refuse minutes later."""
     from trainer import preflight

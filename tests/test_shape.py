@@ -1,7 +1,7 @@
 """The sizes of a batch: what is let through, verl accepts, and what is refused, verl refuses."""
 
 import contextlib
-import copy
+import os
 import random
 from types import SimpleNamespace
 from typing import Any
@@ -27,9 +27,8 @@ pytestmark = pytest.mark.usefixtures("compose_once")
 HEADS, KV_HEADS, POSITIONS = 12, 4, 1024
 
 
-def random_config(base: DictConfig, draw: random.Random) -> DictConfig:
-    """Return ``base`` with sizes that fit about half of the time."""
-    config = copy.deepcopy(base)
+def randomise(config: DictConfig, draw: random.Random) -> None:
+    """Give ``config`` sizes that fit about half of the time."""
     policy, critic, rollout = config.actor_rollout_ref, config.critic, config.actor_rollout_ref.rollout
     ranks = draw.choice([1, 2, 3, 4, 6, 8])
     config.trainer.nnodes = 2 if ranks % 2 == 0 and draw.random() < 0.2 else 1
@@ -66,7 +65,8 @@ def random_config(base: DictConfig, draw: random.Random) -> DictConfig:
     parts = [("ppo_micro_batch_size", policy.actor), ("ppo_micro_batch_size", critic)]
     for name, part in [*parts, *(("log_prob_micro_batch_size", each) for each in (rollout, policy.ref))]:
         part[name] = 8 if draw.random() < 0.03 else None
-    return config
+    for part in (rollout, policy.ref):
+        part.log_prob_max_token_len_per_gpu = policy.actor.ppo_max_token_len_per_gpu
 
 
 def verl_goes_through(config: DictConfig) -> None:
@@ -145,22 +145,19 @@ MODEL = {"num_attention_heads": HEADS, "num_key_value_heads": KV_HEADS, "max_pos
 
 
 def test_the_rules_are_verls_own(small_model) -> None:
-    """Two thousand random shapes, through verl's own code where it can be called."""
-    base, draw, counts = resolved(small_model, 0), random.Random(0), [0, 0]
-    base.actor_rollout_ref.actor.ppo_max_token_len_per_gpu = 256
-    for _ in range(2000):
-        config = random_config(base, draw)
-        for part in (config.actor_rollout_ref.rollout, config.actor_rollout_ref.ref):
-            part.log_prob_max_token_len_per_gpu = config.actor_rollout_ref.actor.ppo_max_token_len_per_gpu
+    """Random shapes through verl's own code, where it can be called; SHAPES=3000 for a longer look."""
+    config, draw, counts = resolved(small_model, 0), random.Random(os.environ.get("SEED", "0")), [0, 0]
+    for _ in range(int(os.environ.get("SHAPES", "400"))):
+        randomise(config, draw)
         faults = Shape.of_config(config, MODEL).faults()
         refused: Any = None
         try:
             verl_goes_through(config)
-        except (AssertionError, ValueError, NotImplementedError, ZeroDivisionError, InstantiationException) as error:
+        except (AssertionError, ValueError, NotImplementedError, InstantiationException) as error:
             refused = error
         assert bool(faults) == (refused is not None), (faults, repr(refused), Shape.of_config(config, MODEL))
         counts[bool(faults)] += 1
-    assert min(counts) > 400  # both happen often
+    assert min(counts) > sum(counts) / 5  # both happen often
 
 
 def test_what_is_fitted_is_accepted() -> None:

@@ -59,8 +59,9 @@ def _parallel(shape: Shape) -> Iterator[str]:
         what = "--rollout_tp_size" if replica == shape.tensor_parallel else "a vLLM replica of"
         near = largest_divisor(ranks, replica)
         yield f"{what} {replica} does not divide the {ranks} GPUs; the nearest below that does: {near}"
-    if replica > (shape.node or ranks) and replica % shape.node:
-        yield f"--rollout_tp_size {replica} spans machines of {shape.node} GPUs each; take a multiple of {shape.node}"
+    node = shape.node or ranks
+    if replica > node and ranks > node and replica % node:
+        yield f"--rollout_tp_size {replica} spans machines of {node} GPUs each; take a multiple of {node}"
     if shape.pipeline_parallel > 1:
         yield f"rollout.pipeline_model_parallel_size {shape.pipeline_parallel}: verl's vLLM rollout has none; take 1"
     if shape.expert_parallel > 1 and shape.expert_parallel != shape.tensor_parallel * shape.data_parallel:

@@ -1,6 +1,6 @@
 """The memory forecast against a real run with no GPU: peak of each kind of process, measured and foretold.
 
-    .venv/bin/python -m tests.bench.memory [--steps 3] [--trace trace.json] [train.sh arguments]
+    .venv/bin/python -m tests.bench.memory [--steps 2] [train.sh arguments]
 
 The model has the shape of SmolLM2-135M and random weights, so that it outweighs what the processes take by
 themselves, and no hub is needed. It never ends an answer, so that responses are as long as they may be. Memory is the
@@ -11,16 +11,22 @@ import argparse
 import contextlib
 import json
 import subprocess
+import sys
 import tempfile
 import time
 from collections import defaultdict
 from pathlib import Path
 
 import psutil
+from omegaconf import OmegaConf
 
 from data import tiny
 from tests.command import clean_environment
 from trainer import ROOT
+from trainer.forecast.host import host_memory
+from trainer.forecast.memory import BASE, of_rank, peaks
+from trainer.forecast.model import of_config
+from trainer.forecast.run import RunSize
 
 ARGUMENTS = {
     **{"n_gpus": "1", "batch_size": "32", "mini_batch_size": "16", "max_prompt_length": "16"},
@@ -63,31 +69,65 @@ def look(process: psutil.Process) -> dict[str, int]:
     return dict(found)
 
 
-def measure(output: Path, steps: int, arguments: list[str]) -> list[tuple[float, dict[str, int]]]:
-    """Train ``steps`` steps; return (seconds, PSS in bytes by role), twice a second."""
+def data(folder: Path) -> Path:
+    """Write 40 sums to a file, so that there is little to validate."""
+    rows = [{"prompt": f"{n} + {n} = ?", "ground_truth": 2 * n, "data_source": "arith"} for n in range(10, 52)]
+    path = folder / "sums.json"
+    path.write_text(json.dumps(rows))
+    return path
+
+
+def measure(output: Path, steps: int, arguments: list[str]) -> dict[str, int]:
+    """Train ``steps`` steps; return the peak PSS in bytes by role, and of all at once."""
     words = [word for name, value in ARGUMENTS.items() for word in (f"--{name}", value)]
-    fixed = ["--model", str(model(output / "model")), "--total_steps", str(steps), "--run_name", "memory"]
-    started, trace = time.monotonic(), []
+    fixed = ["--model", str(model(output / "model")), "--data", str(data(output)), "--val_data", str(data(output))]
+    fixed += ["--total_steps", str(steps), "--run_name", "memory", "--no_reward_check", "--force"]
+    peaks: dict[str, int] = defaultdict(int)
     command = [str(ROOT / "train.sh"), *fixed, *words, *arguments]
-    with psutil.Popen(command, env=clean_environment(OUTPUT_DIR=str(output)), stdout=subprocess.DEVNULL) as process:
+    environment = clean_environment(OUTPUT_DIR=str(output), VENV=str(Path(sys.prefix)))
+    with psutil.Popen(command, env=environment, stdout=subprocess.DEVNULL) as process:
         while process.poll() is None:
-            trace.append((time.monotonic() - started, look(process)))
+            now = look(process)
+            for name, size in {**now, "all": sum(now.values())}.items():
+                peaks[name] = max(peaks[name], size)
             time.sleep(0.5)
     assert process.returncode == 0, f"train.sh ended with status {process.returncode}"
-    return trace
+    return dict(peaks)
+
+
+def foretold(output: Path) -> dict[str, int]:
+    """Return what the forecast says of the run in ``output``."""
+    config = OmegaConf.load(output / "runs" / "memory" / "config.yaml")
+    size = of_config(json.loads((output / "model" / "config.json").read_text()))
+    assert size is not None
+    run = RunSize.of_config(config)
+    parts = of_rank(size, run)
+    of_vllm = {"vLLM weights", "KV cache"}
+    base = BASE["cpu"]
+    vllm = base["vllm"] + max(sum(each) for each in zip(*(p.bytes for p in parts if p.name in of_vllm), strict=True))
+    rest = [p.bytes for p in parts if p.name not in of_vllm | {"processes"}]
+    everything = host_memory(size, run)
+    return {
+        "trainer": base["trainer"] + max(sum(each) for each in zip(*rest, strict=True)),
+        "vllm": vllm,
+        "others": everything - max(peaks(parts).values()),
+        "all": everything,
+    }
 
 
 def main() -> None:
-    """Measure."""
+    """Measure, compare, and print a table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--steps", type=int, default=3)
-    parser.add_argument("--trace", type=Path)
+    parser.add_argument("--steps", type=int, default=2)
     options, arguments = parser.parse_known_args()
     with tempfile.TemporaryDirectory() as folder:
-        trace = measure(Path(folder), options.steps, arguments)
-        if options.trace:
-            log = (Path(folder) / "runs" / "memory" / "train.log").read_text(errors="replace")
-            options.trace.write_text(json.dumps({"trace": trace, "log": log}))
+        measured = measure(Path(folder), options.steps, arguments)
+        forecast = foretold(Path(folder))
+    print("| Processes | Measured, MiB | Forecast, MiB | Off by |\n|---|---|---|---|")
+    for name, size in forecast.items():
+        print(f"| {name} | {measured[name] >> 20} | {size >> 20} | {size / measured[name] - 1:+.1%} |")
+    off = abs(forecast["all"] / measured["all"] - 1)
+    assert off < 0.15, f"the forecast is off by {off:.0%}"
 
 
 if __name__ == "__main__":
