@@ -1,9 +1,6 @@
 """All that can be known to fail before Ray starts, but what follows from the composed configuration (``survey``)."""
 
 import difflib
-import importlib.util
-import os
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -14,13 +11,11 @@ from typing import Any
 from data import models, parquet
 from data.report import Lengths, report
 from reward.model.spec import Spec
-from trainer import judge, reward_check, surroundings
+from trainer import installed, judge, reward_check, surroundings
 from trainer.export import latest
 from trainer.findings import Finding, failures, guarded
 from trainer.settings import Settings, UserError
 
-# vLLM's CPU attention kernels: vllm/v1/attention/backends/cpu_attn.py, get_supported_head_sizes
-CPU_HEAD_SIZES = (32, 64, 80, 96, 112, 128, 160, 192, 224, 256, 512)
 QUICK = 16 << 20  # bytes of data that a dry run reads; what is larger, or on the hub, is not looked at
 
 
@@ -148,7 +143,7 @@ def _model(settings: Settings, facts: Facts) -> Iterator[Finding]:
     fetch = not settings.dry_run and not builtin  # making one comes last
     model = models.find(spec, cache, settings.integer("SEED"), print, fetch=fetch)
     facts.model = model
-    faults = [] if settings.dry_run else _device_faults(settings, model)
+    faults = [] if settings.dry_run else installed.device_faults(settings, model)
     yield from failures("model", faults)
     if not faults:
         unmade = _is_unmade(settings, model)
@@ -188,7 +183,7 @@ def _resume(settings: Settings, facts: Facts) -> Iterator[Finding]:
 
 
 def _loggers(settings: Settings) -> Iterator[Finding]:
-    faults = [*_not_yet(settings), *_logger_faults(settings)]
+    faults = [*installed.not_yet(settings), *installed.logger_faults(settings)]
     yield from failures("settings", faults)
     if not faults:
         yield Finding("settings", "ok", f"{len(settings.given)} given, the rest by default")
@@ -245,7 +240,7 @@ def _reward_model(settings: Settings) -> Spec | None:
         return None
     from trainer import reward_model  # brings torch, which other runs do without
 
-    return reward_model.plan(settings, CPU_HEAD_SIZES if settings.text("DEVICE") == "cpu" else ())
+    return reward_model.plan(settings, installed.CPU_HEAD_SIZES if settings.text("DEVICE") == "cpu" else ())
 
 
 def data_files(settings: Settings) -> tuple[Path, Path]:
@@ -292,35 +287,6 @@ def _tell_of_data(
     return (left, found.held_out), lengths.measured >= found.rows
 
 
-def _not_yet(settings: Settings) -> list[str]:
-    """What has its knobs, its plan and its configuration, and cannot be run."""
-    machines = settings.integer("NNODES")
-    return [f"NNODES={machines}: this version trains on one machine (--dry_run shows the plan)"] if machines > 1 else []
-
-
-def _logger_faults(settings: Settings) -> list[str]:
-    """A logger that would fail when training begins: its package, or its login."""
-    loggers = settings.values["LOGGER"]
-    assert isinstance(loggers, list)
-    faults = [
-        f"--logger {name}: the package is not installed; {sys.executable} -m pip install {name}"
-        for name in loggers
-        if name != "console" and importlib.util.find_spec(name) is None
-    ]
-    if "wandb" in loggers and not _wandb_is_ready():
-        faults.append("--logger wandb: export WANDB_API_KEY (or run wandb login), or WANDB_MODE=offline")
-    return faults
-
-
-def _wandb_is_ready() -> bool:
-    netrc = Path(os.environ.get("NETRC", "~/.netrc")).expanduser()
-    return (
-        bool(os.environ.get("WANDB_API_KEY"))
-        or os.environ.get("WANDB_MODE") in ("offline", "disabled", "dryrun")
-        or (netrc.is_file() and "wandb" in netrc.read_text(encoding="utf-8", errors="replace"))
-    )
-
-
 def _checkpoint_to_resume(settings: Settings) -> tuple[Path | None, list[str]]:
     """Return the folder of the last checkpoint of the run to go on from."""
     name = settings.text("RESUME")
@@ -342,28 +308,3 @@ def bucket_megabytes(model: models.Model) -> int:
     assert isinstance(text, dict)
     largest = int(text.get("vocab_size", 0)) * int(text.get("hidden_size", 0)) * 4
     return max(64, -(-largest // (1 << 20)) + 16)
-
-
-def _device_faults(settings: Settings, model: models.Model) -> list[str]:
-    """What the model asks of the device's software."""
-    if settings.text("DEVICE") == "cuda":
-        return _cuda_faults()
-    faults = []
-    head, name = model.head_size, settings.text("MODEL_PATH")
-    if head is not None and head not in CPU_HEAD_SIZES:
-        sizes = ", ".join(map(str, CPU_HEAD_SIZES))
-        faults.append(
-            f"--model {name}: its attention heads have size {head}, and vLLM's CPU build serves {sizes}; "
-            "take another model, or a GPU"
-        )
-    return faults
-
-
-def _cuda_faults() -> list[str]:
-    """Transformers refuses verl's attention without this package, which is not in verl's [vllm] extra."""
-    if importlib.util.find_spec("flash_attn") is None:
-        return [
-            "flash-attn, which verl's actor and critic need on a GPU, is not installed, as it must fit the machine's "
-            f"CUDA: {sys.executable} -m pip install flash-attn==2.8.3 --no-build-isolation"
-        ]
-    return []
