@@ -34,37 +34,37 @@ def randomise(config: DictConfig, draw: random.Random) -> None:
     config.trainer.nnodes = 2 if ranks % 2 == 0 and draw.random() < 0.2 else 1
     config.trainer.n_gpus_per_node = rollout.n_gpus_per_node = ranks // config.trainer.nnodes
     n = rollout.n = policy.actor.rollout_n = draw.choice([1, 1, 2, 3, 4, 5])
-    mini = draw.choice([1, 2, 3, 4]) * unit(ranks, n) + (draw.random() < 0.1)
-    config.data.train_batch_size = mini * draw.choice([1, 2, 3]) + draw.choice([0] * 9 + [-1, 1, 2])
+    mini = draw.choice([1, 2, 3, 4]) * unit(ranks, n) + (draw.random() < 0.03)
+    config.data.train_batch_size = mini * draw.choice([1, 2, 3]) + draw.choice([0] * 12 + [-1, 1])
     policy.actor.ppo_mini_batch_size = mini
-    critic.ppo_mini_batch_size = mini * draw.choice([1, 1, 1, 2]) + (draw.random() < 0.05)
-    parallel = draw.choice([1] * 6 + [2, 3])
+    critic.ppo_mini_batch_size = mini * draw.choice([1] * 8 + [2]) + (draw.random() < 0.02)
+    parallel = draw.choice([1] * 8 + [2, 2, 3])
     policy.actor.ulysses_sequence_parallel_size = policy.ref.ulysses_sequence_parallel_size = parallel
-    critic.fsdp.ulysses_sequence_parallel_size = draw.choice([parallel, 1, 2])
-    policy.model.use_remove_padding = critic.model.use_remove_padding = draw.random() < 0.9
+    critic.fsdp.ulysses_sequence_parallel_size = draw.choice([parallel] * 4 + [1, 2])
+    policy.model.use_remove_padding = critic.model.use_remove_padding = draw.random() < 0.97
     share = max(1, mini * n * parallel // ranks)
-    micro = largest_divisor(share, draw.choice([1, 2, 4, 64])) + (draw.random() < 0.1)
+    micro = largest_divisor(share, draw.choice([1, 2, 4, 64])) + (draw.random() < 0.04)
     policy.actor.ppo_micro_batch_size_per_gpu = micro
     for part in (rollout, policy.ref):
-        part.log_prob_micro_batch_size_per_gpu = draw.choice([micro, micro, micro, 2])
+        part.log_prob_micro_batch_size_per_gpu = draw.choice([micro] * 12 + [2])
     packed = policy.actor.use_dynamic_bsz = critic.use_dynamic_bsz = draw.random() < 0.2
-    rollout.log_prob_use_dynamic_bsz = policy.ref.log_prob_use_dynamic_bsz = packed != (draw.random() < 0.05)
+    rollout.log_prob_use_dynamic_bsz = policy.ref.log_prob_use_dynamic_bsz = packed != (draw.random() < 0.02)
     critic.use_dynamic_bsz = critic.use_dynamic_bsz != (draw.random() < 0.05)
     config.data.max_prompt_length, config.data.max_response_length = 64, 64
-    policy.actor.ppo_max_token_len_per_gpu = draw.choice([256, 256, 256, 64])
-    critic.ppo_infer_max_token_len_per_gpu = draw.choice([256, 256, 256, 64])
-    rollout.max_model_len = draw.choice([None, None, 128, 512, 100, 2048])
-    rollout.tensor_model_parallel_size = draw.choice([1] * 6 + [2, 5])
-    rollout.pipeline_model_parallel_size = draw.choice([1] * 20 + [2])
-    policy.actor.fsdp_config.fsdp_size = draw.choice([-1] * 8 + [2])
-    policy.model.lora_rank = draw.choice([0] * 10 + [16, 513])
-    config.data.gen_batch_size = draw.choice([None] * 9 + [2])
+    policy.actor.ppo_max_token_len_per_gpu = draw.choice([256] * 12 + [64])
+    critic.ppo_infer_max_token_len_per_gpu = draw.choice([256] * 12 + [64])
+    rollout.max_model_len = draw.choice([None] * 6 + [128] * 3 + [512] * 3 + [100, 2048])
+    rollout.tensor_model_parallel_size = draw.choice([1] * 10 + [2, 2, 5])
+    rollout.pipeline_model_parallel_size = draw.choice([1] * 40 + [2])
+    policy.actor.fsdp_config.fsdp_size = draw.choice([-1] * 12 + [2])
+    policy.model.lora_rank = draw.choice([0] * 20 + [16, 16, 513])
+    config.data.gen_batch_size = draw.choice([None] * 16 + [2])
     config.algorithm.adv_estimator = draw.choice(["gae", "gae", "grpo"])
     config.algorithm.use_kl_in_reward = draw.random() < 0.7
     config.trainer.critic_warmup = draw.choice([0] * 8 + [2])
     parts = [("ppo_micro_batch_size", policy.actor), ("ppo_micro_batch_size", critic)]
     for name, part in [*parts, *(("log_prob_micro_batch_size", each) for each in (rollout, policy.ref))]:
-        part[name] = 8 if draw.random() < 0.03 else None
+        part[name] = 8 if draw.random() < 0.01 else None
     for part in (rollout, policy.ref):
         part.log_prob_max_token_len_per_gpu = policy.actor.ppo_max_token_len_per_gpu
 

@@ -1,6 +1,8 @@
 """What a check before launch found out."""
 
+import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Literal
 
@@ -42,4 +44,18 @@ def guarded(what: str, function: Callable[[], Iterator[Finding]], forced: bool =
         found += failures(what, list(error.faults), forced)
     except ModelError as error:
         found += failures(what, [str(error)], forced)
+    return found
+
+
+def aside(what: str, function: Callable[[], Iterator[Finding]]) -> Future[list[Finding]]:
+    """Run a check in a thread of its own, which does not keep the program from ending at a signal."""
+    found: Future[list[Finding]] = Future()
+
+    def run() -> None:
+        try:
+            found.set_result(guarded(what, function))
+        except BaseException as error:
+            found.set_exception(error)
+
+    threading.Thread(target=run, daemon=True).start()
     return found

@@ -2,7 +2,7 @@
 
 import difflib
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -13,7 +13,7 @@ from data.report import Lengths, report
 from reward.model.spec import Spec
 from trainer import installed, judge, reward_check, surroundings
 from trainer.export import latest
-from trainer.findings import Finding, failures, guarded
+from trainer.findings import Finding, aside, failures, guarded
 from trainer.settings import Settings, UserError
 
 QUICK = 16 << 20  # bytes of data that a dry run reads; what is larger, or on the hub, is not looked at
@@ -88,25 +88,24 @@ def look(settings: Settings, say: Callable[[str], None], make: bool = True) -> t
     false: then it is known by its configuration), and trying a reward model out.
     """
     facts, dry = Facts(), settings.dry_run
-    with ThreadPoolExecutor(max_workers=16) as pool:
 
-        def start(what: str, function: Callable[..., Iterator[Finding]], *given: Any) -> Future[list[Finding]]:
-            return pool.submit(guarded, what, partial(function, *given))
+    def start(what: str, function: Callable[..., Iterator[Finding]], *given: Any) -> Future[list[Finding]]:
+        return aside(what, partial(function, *given))
 
-        data = start("data", _data, settings, facts)
-        model = start("model", _model, settings, facts)
-        first = [
-            model,
-            data,
-            start("resume", _resume, settings, facts),
-            start("reward", _reward, settings, facts, data),
-        ]
-        first += [start("judge", _judge, settings)]
-        if not dry:
-            first += [start("tokenizer", _tokenizer, settings, facts, data, model), start("logger", _loggers, settings)]
-            first += [start("devices", surroundings.devices, settings), start("ray", surroundings.stale_ray)]
-            first += [start("ports", surroundings.address)]
-        findings = [finding for each in first for finding in each.result()]
+    data = start("data", _data, settings, facts)
+    model = start("model", _model, settings, facts)
+    first = [
+        model,
+        data,
+        start("resume", _resume, settings, facts),
+        start("reward", _reward, settings, facts, data),
+    ]
+    first += [start("judge", _judge, settings)]
+    if not dry:
+        first += [start("tokenizer", _tokenizer, settings, facts, data, model), start("logger", _loggers, settings)]
+        first += [start("devices", surroundings.devices, settings), start("ray", surroundings.stale_ray)]
+        first += [start("ports", surroundings.address)]
+    findings = [finding for each in first for finding in each.result()]
     if not fatal(settings, findings):
         findings += guarded("model", partial(_made, settings, facts, say, make and not dry))
     if not dry and not fatal(settings, findings):
@@ -226,7 +225,11 @@ def _try_reward_model(settings: Settings, facts: Facts, say: Callable[[str], Non
         return
     from trainer import reward_model
 
-    facts.reward_model = reward_model.check(settings, spec, model.path, files[0], say)
+    lines: list[str] = []
+    facts.reward_model = reward_model.check(settings, spec, model.path, files[0], lines.append)
+    for line in lines:
+        say(line)
+        yield Finding("reward", "ok", line)
     yield Finding("reward", "ok", f"{settings.text('REWARD_MODEL_PATH')} can be used")
 
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from data import parquet
+from trainer import processes
 from trainer.findings import Finding
 from trainer.preflight import Plan
 from trainer.settings import Settings, UserError
@@ -20,7 +21,11 @@ def run(settings: Settings, words: Sequence[str]) -> int:
     if words:
         raise UserError(f"check: it takes the flags of a run; leave out {' '.join(words)}")
     started = time.monotonic()
-    found = survey(settings, lambda line: None, Path("/tmp/ppo-kit-check"), make=False)
+    traces = processes.Traces()
+    try:
+        found = survey(settings, lambda line: None, Path("/tmp/ppo-kit-check"), make=False)
+    finally:
+        processes.end_all(traces)  # at Ctrl-C, those that score the first rows
     for finding in found.findings:
         print(finding)
     for line in _seen_by_reward_model(found.plan):
