@@ -69,7 +69,7 @@ def test_a_flag_without_its_value() -> None:
         (["--model", "no-such/model"], "no-such/model: "),
         (["--data", "builtin:x", "--val_data", "y"], "builtin:x: there is no such built-in data"),
         (["--batch_size", "100000"], "--batch_size 100000: "),
-        (["--micro_batch_size", "7"], "--micro_batch_size 7 does not divide the 16 samples"),
+        (["--micro_batch_size", "7", "--mini_batch_size", "16"], "--micro_batch_size 7 does not divide the 16 samples"),
         (["--run_name", "a/b"], "--run_name 'a/b': a name of one folder"),
         (["--use_api_reward"], "qwen-plus at dashscope: no key; looked for DASHSCOPE_API_KEY in the environment"),
         (

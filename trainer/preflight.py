@@ -165,8 +165,9 @@ def _is_unmade(settings: Settings, model: models.Model) -> bool:
 
 
 def _tokenizer(settings: Settings, facts: Facts, *needed: Future[list[Finding]]) -> Iterator[Finding]:
-    for each in needed:
-        each.result()
+    """The model's tokenizer and chat template on the data; of data with faults, these are all there is to say."""
+    if any(finding.what == "data" and finding.state == "fail" for each in needed for finding in each.result()):
+        return
     model, files = facts.model, facts.files
     if model is None or files is None or _is_unmade(settings, model):
         return

@@ -12,7 +12,8 @@ Sources, with N parameters, T of them trained, R ranks that share them (FSDP2), 
 - logits: seven copies in the policy's update, three in a pass without gradients: unpadded, log-softmax, softmax and
   its product for the entropy, their gradients (verl/workers/engine/fsdp/transformer_impl.py; measured on the CPU).
 - vLLM: on a GPU its share of the memory, whatever the model; the KV cache is what weights and CUDA graphs leave of it,
-  and it sleeps during updates. On the CPU its weights twice (packed, and as they come), and 1 GiB of cache, always.
+  and it sleeps during updates. On the CPU its weights twice (packed, and as they come), two buckets for new weights,
+  which hold the largest tensor in float32, and 1 GiB of cache, always.
 - the process itself, before any model: ``BASE``, measured.
 
 The method for CUDA is this one and has not been held against a GPU yet; on the CPU ``tests/bench/memory.py`` does it.
@@ -107,9 +108,10 @@ def _vllm(model: ModelSize, run: RunSize) -> list[Part]:
     weights = run.dtype * model.total // run.tensor_parallel
     if run.device == "cpu":  # packed beside the originals; tied embeddings are packed as the head
         packed = run.dtype * (model.total + (0 if model.head else model.embedding)) - run.dtype * model.embedding
+        buckets = 2 * 4 * model.embedding
         samples = 3 * 4 * run.sequences * model.vocabulary
         return [
-            Part("vLLM weights", (weights + packed,) * 4),
+            Part("vLLM weights", (weights + packed + buckets,) * 4),
             Part("KV cache", (CPU_KV_CACHE + samples, CPU_KV_CACHE, CPU_KV_CACHE, CPU_KV_CACHE)),
         ]
     return [Part("vLLM weights", (weights, 0, 0, 0))]
