@@ -35,7 +35,7 @@ def randomise(config: DictConfig, draw: random.Random) -> None:
     config.trainer.n_gpus_per_node = rollout.n_gpus_per_node = ranks // config.trainer.nnodes
     n = rollout.n = policy.actor.rollout_n = draw.choice([1, 1, 2, 3, 4, 5])
     mini = draw.choice([1, 2, 3, 4]) * unit(ranks, n) + (draw.random() < 0.03)
-    config.data.train_batch_size = mini * draw.choice([1, 2, 3]) + draw.choice([0] * 12 + [-1, 1])
+    config.data.train_batch_size = max(1, mini * draw.choice([1, 2, 3]) + draw.choice([0] * 12 + [-1, 1]))
     policy.actor.ppo_mini_batch_size = mini
     critic.ppo_mini_batch_size = mini * draw.choice([1] * 8 + [2]) + (draw.random() < 0.02)
     parallel = draw.choice([1] * 8 + [2, 2, 3])
@@ -147,7 +147,7 @@ MODEL = {"num_attention_heads": HEADS, "num_key_value_heads": KV_HEADS, "max_pos
 def test_the_rules_are_verls_own(small_model) -> None:
     """Random shapes through verl's own code, where it can be called; SHAPES=3000 for a longer look."""
     config, draw, counts = resolved(small_model, 0), random.Random(os.environ.get("SEED", "0")), [0, 0]
-    for _ in range(int(os.environ.get("SHAPES", "400"))):
+    for _ in range(int(os.environ.get("SHAPES", "200"))):
         randomise(config, draw)
         faults = Shape.of_config(config, MODEL).faults()
         refused: Any = None
