@@ -31,7 +31,7 @@ def test_all_mistakes_in_one_go_and_fast() -> None:
     assert result.out == ""
     assert result.complaints == [
         "train.sh: --modle: there is no such flag; did you mean --model?",
-        "train.sh: --batch_size='abc': allowed: a whole number 1 or more",
+        "train.sh: --batch_size='abc': allowed: a whole number 1 or more, or auto",
         "train.sh: GAE_LAMBDA='2': allowed: a number from 0 to 1",
         "train.sh: --seed='a.b': allowed: a whole number 0 or more",
     ]
