@@ -3,6 +3,7 @@
 #
 #   ./train.sh                                     no GPU: a 0.8M-parameter model learns to add, in minutes
 #   ./train.sh --model Qwen/Qwen2.5-7B --n_gpus 8  a GPU machine
+#   ./train.sh check                               would a launch start, and does it fit?
 #   ./train.sh check_reward --data train.json      can the reward tell good answers from bad ones?
 #   ./train.sh score answers.jsonl                 score answers offline, as training does
 #   ./train.sh judge_check labelled.jsonl          how far can the LLM judge be trusted?

@@ -15,6 +15,19 @@ HERE = Path(__file__).parent
 # name -> the modules that its weights depend on; the first makes it: python -m data.NAME FOLDER
 BUILTIN: dict[str, tuple[str, ...]] = {"tiny": ("tiny", "arith"), "smollm2": ("smollm2",)}
 SEEDED = {"tiny"}
+# What their config.json will say of sizes, before they are made.
+SIZES: dict[str, dict[str, object]] = {
+    "tiny": {
+        **{"architectures": ["Qwen2ForCausalLM"], "vocab_size": 264, "hidden_size": 128, "intermediate_size": 512},
+        **{"num_hidden_layers": 3, "num_attention_heads": 4, "num_key_value_heads": 4, "tie_word_embeddings": True},
+        "max_position_embeddings": 512,
+    },
+    "smollm2": {
+        **{"architectures": ["LlamaForCausalLM"], "vocab_size": 49152, "hidden_size": 576, "intermediate_size": 1536},
+        **{"num_hidden_layers": 30, "num_attention_heads": 9, "num_key_value_heads": 3, "tie_word_embeddings": True},
+        "max_position_embeddings": 8192,
+    },
+}
 
 
 class ModelError(ValueError):
@@ -43,7 +56,8 @@ class Model:
 def find(spec: str, cache: Path, seed: int, say: Callable[[str], None], fetch: bool = True) -> Model:
     """Return the model that ``spec`` names, making a built-in one in ``cache`` if it is not there yet.
 
-    Without ``fetch`` nothing is made and the hub is not asked: what is not here has an empty configuration.
+    Without ``fetch`` nothing is made and the hub is not asked: a model of the hub then has an empty configuration,
+    and a built-in one that is not here yet has its sizes alone.
 
     Raises:
         ModelError: there is no such model, or it cannot be reached.
@@ -51,7 +65,7 @@ def find(spec: str, cache: Path, seed: int, say: Callable[[str], None], fetch: b
     if spec.startswith("builtin:"):
         folder = _builtin_folder(spec, cache, seed)
         if not folder.is_dir() and not fetch:
-            return Model(str(folder), {})
+            return Model(str(folder), SIZES[spec.removeprefix("builtin:")])
         _make_builtin(spec, folder, seed, say)
     elif Path(spec).expanduser().is_dir():
         folder = Path(spec).expanduser().resolve()

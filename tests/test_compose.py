@@ -20,6 +20,7 @@ pytestmark = pytest.mark.usefixtures("compose_once")
 NOT_IN_VERLS_YAML = {
     "actor_rollout_ref.actor.fsdp_config.mixed_precision": "workers/config/engine.py, FSDPEngineConfig",
     "actor_rollout_ref.ref.fsdp_config.mixed_precision": "workers/config/engine.py, FSDPEngineConfig",
+    "critic.ppo_infer_max_token_len_per_gpu": "workers/config/critic.py, CriticConfig",
     "critic.fsdp.mixed_precision": "workers/config/engine.py, FSDPEngineConfig",
     "actor_rollout_ref.rollout.enable_sleep_mode": "workers/config/rollout.py, RolloutConfig",
     "actor_rollout_ref.model.override_config.attn_implementation": "workers/config/model.py, HFModelConfig",

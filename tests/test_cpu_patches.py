@@ -156,7 +156,7 @@ def test_vllm_has_a_version() -> None:
 
 
 def test_head_sizes_are_vllms() -> None:
-    from trainer.preflight import CPU_HEAD_SIZES
+    from trainer.installed import CPU_HEAD_SIZES
 
     done = run(
         "from vllm.v1.attention.backends.cpu_attn import CPUAttentionBackend as b; print(b.get_supported_head_sizes())"

@@ -65,10 +65,10 @@ def test_all_faults_are_found_at_once() -> None:
     [
         ({"DEVICE": "cuda"}, 0, "--device cuda: nvidia-smi lists no GPU"),
         ({"N_GPUS": "4"}, 2, "--n_gpus 4: this machine has 2"),
-        ({"BATCH_SIZE": "8"}, 0, "--mini_batch_size 64 is larger than --batch_size 8"),
-        ({"N_GPUS": "3"}, 0, "--batch_size 128 with --rollout_n 1 gives 128 samples, which 3 GPUs cannot share"),
+        ({"BATCH_SIZE": "8", "MINI_BATCH_SIZE": "64"}, 0, "--mini_batch_size 64 is larger than --batch_size 8"),
+        ({"N_GPUS": "3", "BATCH_SIZE": "128"}, 0, "--batch_size 128 with --rollout_n 1 gives 128 samples, which 3"),
         ({"ROLLOUT_TP_SIZE": "2"}, 0, "--rollout_tp_size 2 does not divide the 1 GPUs"),
-        ({"MICRO_BATCH_SIZE": "7"}, 0, "--micro_batch_size 7 does not divide the 64 samples"),
+        ({"MICRO_BATCH_SIZE": "7", "MINI_BATCH_SIZE": "64"}, 0, "--micro_batch_size 7 does not divide the 64 samples"),
         ({"NNODES": "2"}, 0, "NNODES=2: give MASTER_ADDR too"),
         ({"NODE_RANK": "1"}, 0, "NODE_RANK=1: with NNODES=1 the ranks are 0 to 0"),
         ({"OFFLOAD": "none,ref"}, 0, "--offload none,ref: none and all stand alone"),

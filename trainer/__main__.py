@@ -12,10 +12,10 @@ from pathlib import Path
 from omegaconf import DictConfig
 from rich.live import Live
 
-from trainer import account, commands, compose, export, launch, live, plan, preflight, processes
+from trainer import account, commands, compose, launch, live, plan, preflight, processes
 from trainer.progress import Progress
 from trainer.settings import Settings, UserError, fail, read_settings
-from trainer.shape import Shape
+from trainer.survey import survey
 
 STATES: dict[type[BaseException], str] = {
     launch.RunFailed: "failed",
@@ -42,19 +42,16 @@ def prepare(settings: Settings, tmp: Path) -> tuple[preflight.Plan, launch.Run, 
     Raises:
         UserError: with the faults found; nothing is left behind.
     """
-    made = launch.new_run(settings)
-    found = preflight.check(settings, say)
-    config = compose.resolve(launch.environment(settings, found, made, tmp), settings)
-    faults = Shape.of_config(config).faults()
-    total = found.total_steps(settings)
-    if found.resume_from and total is not None and export.step_of(found.resume_from) >= total:
-        faults.append(
-            f"--resume {settings.text('RESUME')}: its last checkpoint, {found.resume_from.name}, is not before step "
-            f"{total}, where this run ends; raise --total_steps or --epochs"
-        )
-    if faults:
+    found = survey(settings, say, tmp)
+    faults = preflight.fatal(settings, found.findings)
+    if faults or found.plan is None or found.run is None or found.config is None:
         raise UserError(*faults)
-    return found, made, config
+    for each in found.findings:
+        if each.state != "ok":
+            say(f"warning: {each.text}")
+    for line in found.forecast:
+        say(line)
+    return found.plan, found.run, found.config
 
 
 def dry_run(settings: Settings) -> int:

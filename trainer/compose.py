@@ -26,19 +26,26 @@ def _micro_batch(mini_batch: int, *, _root_: DictConfig) -> int:
     asked = os.environ["MICRO_BATCH_SIZE"]
     if asked != "auto":
         return int(asked)
-    trainer, data = _root_.trainer, _root_.data
+    trainer, data, actor = _root_.trainer, _root_.data, _root_.actor_rollout_ref.actor
+    parallel = max(actor.ulysses_sequence_parallel_size, actor.fsdp_config.ulysses_sequence_parallel_size)
     return micro_batch(
         mini_batch,
         _root_.actor_rollout_ref.rollout.n,
-        trainer.n_gpus_per_node * trainer.nnodes,
+        trainer.n_gpus_per_node * trainer.nnodes // parallel,
         data.max_prompt_length + data.max_response_length,
         trainer.device,
     )
 
 
+def _tokens_of(samples: int, *, _root_: DictConfig) -> int:
+    """Return the tokens of ``samples`` of full length."""
+    return samples * (int(_root_.data.max_prompt_length) + int(_root_.data.max_response_length))
+
+
 OmegaConf.register_new_resolver("if", lambda test, yes, no: yes if test else no, replace=True)
 OmegaConf.register_new_resolver("listed", lambda word, words: bool({word, "all"} & set(words.split(","))), replace=True)
 OmegaConf.register_new_resolver("micro_batch", _micro_batch, replace=True)
+OmegaConf.register_new_resolver("tokens_of", _tokens_of, replace=True)
 # What was given, or else what stands for auto and none.
 OmegaConf.register_new_resolver("given", lambda value, other: other if value in (None, AUTO) else value, replace=True)
 

@@ -12,16 +12,23 @@ OF_THE_MODEL = {
     *("RM_ENGINE", "RM_URL", "RM_GPUS", "RM_DEVICE", "RM_TOKENIZER", "RM_TEMPLATE", "RM_ADAPTER", "RM_MAX_LENGTH"),
     *("RM_BATCH_SIZE", "RM_NORMALIZE", "RM_TIMEOUT", "RM_TRUST_REMOTE_CODE"),
 }
+DIVIDES = ("sequence_parallel_size", "dynamic_bsz", "micro_batch_size", "ppo_mini_batch_size")
 
 
-def contradictions(values: Mapping[str, Value], given: frozenset[str], gpus: int) -> list[str]:
-    """Return one line for each contradiction among ``values``, on a machine with ``gpus`` GPUs."""
+def contradictions(
+    values: Mapping[str, Value], given: frozenset[str], gpus: int, overrides: tuple[str, ...] = ()
+) -> list[str]:
+    """Return one line for each contradiction among ``values``, on a machine with ``gpus`` GPUs.
+
+    Where raw ``overrides`` change how verl divides a batch, its sizes are looked at when all is composed.
+    """
+    shape = [] if any(word in key for key in overrides for word in DIVIDES) else Shape.of_knobs(values).faults()
     return [
         *_devices(values, gpus),
         *_nodes(values),
         *_reward(values, given),
         *_reward_model(values, given),
-        *Shape.of_knobs(values).faults(),
+        *shape,
         *algorithm.faults(values),
         *_rest(values),
     ]

@@ -16,6 +16,7 @@ NONE = "none"
 # What ./train.sh does.
 COMMANDS = {
     "": "train",
+    "check": "all that a launch checks, and a forecast of memory and disk, in seconds; takes the flags of a run",
     "check_reward": "score good, empty and other rows' answers of the data: can the reward tell them apart?",
     "score FILE": "score the answers of a JSONL file as training would, offline; --out takes the results",
     "judge_check [FILE]": "how far can the LLM judge be trusted? --rm_model A,B compares judges",

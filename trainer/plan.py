@@ -20,7 +20,7 @@ def lines(settings: Settings, plan: Plan, run: Run, config: DictConfig) -> Itera
         "reward": _reward(settings, plan),
         **_judge(settings, plan),
         "devices": _devices(settings, config),
-        "batch": _batch(config),
+        "batch": _batch(settings, config),
         "steps": _steps(settings, plan, config),
         "writes": f"{settings.output / 'runs' / run.name} (log: train.log), {run.checkpoints}",
     }
@@ -88,13 +88,14 @@ def _devices(settings: Settings, config: DictConfig) -> str:
     )
 
 
-def _batch(config: DictConfig) -> str:
+def _batch(settings: Settings, config: DictConfig) -> str:
     actor, data, n = config.actor_rollout_ref.actor, config.data, config.actor_rollout_ref.rollout.n
+    fitted = f" ({', '.join(settings.fitted)}: the nearest that fits)" if settings.fitted else ""
     updates = -(-data.train_batch_size // actor.ppo_mini_batch_size) * actor.ppo_epochs
     return (
         f"{data.train_batch_size} prompts x {n} a step, up to {data.max_prompt_length} + {data.max_response_length} "
         f"tokens; {updates} updates of {actor.ppo_mini_batch_size * n} samples, "
-        f"{actor.ppo_micro_batch_size_per_gpu} a forward pass"
+        f"{actor.ppo_micro_batch_size_per_gpu} a forward pass{fitted}"
     )
 
 

@@ -1,25 +1,22 @@
-"""All that can be known to fail before Ray starts: data, reward, model, checkpoint, loggers, disk, shared memory."""
+"""All that can be known to fail before Ray starts, but what follows from the composed configuration (``survey``)."""
 
 import difflib
-import importlib.util
-import os
-import shutil
-import sys
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from data import models, parquet
 from data.report import Lengths, report
 from reward.judge.config import JudgeConfig
 from reward.model.spec import Spec
-from trainer import judge, reward_check
+from trainer import installed, judge, reward_check, surroundings
 from trainer.export import latest
+from trainer.findings import Finding, aside, failures, guarded
 from trainer.settings import Settings, UserError
 
-# vLLM's CPU attention kernels: vllm/v1/attention/backends/cpu_attn.py, get_supported_head_sizes
-CPU_HEAD_SIZES = (32, 64, 80, 96, 112, 128, 160, 192, 224, 256, 512)
-GIB = 1 << 30
 QUICK = 16 << 20  # bytes of data that a dry run reads; what is larger, or on the hub, is not looked at
 
 
@@ -50,6 +47,21 @@ class Plan:
         return None if steps is None else steps * settings.integer("EPOCHS")
 
 
+@dataclass
+class Facts:
+    """What the checks learn, which run side by side."""
+
+    files: tuple[Path, Path] | None = None
+    rows: tuple[int, int] | None = None
+    model: models.Model | None = None
+    resume_from: Path | None = None
+    keys: tuple[str, ...] = ()
+    exact: bool = True
+    reward_model: Spec | None = None
+    judge: JudgeConfig | None = None
+    said: list[str] = field(default_factory=list)  # of the data
+
+
 def check(settings: Settings, say: Callable[[str], None]) -> Plan:
     """Check everything and prepare model and data; say what is in the data, and how its answers are scored.
 
@@ -59,52 +71,169 @@ def check(settings: Settings, say: Callable[[str], None]) -> Plan:
     Raises:
         UserError: with every fault found, one line each.
     """
-    cache = settings.output / "cache"
-    faults: list[str] = (
-        [] if settings.dry_run else [*_not_yet(settings), *_disk_faults(cache), *_logger_faults(settings)]
-    )
-    judged, wrong = judge.plan(settings)
-    faults += reward_check.function_faults(settings) + wrong
-    files, rows = (Path("train.parquet"), Path("val.parquet")), None
+    plan, findings = look(settings, say)
+    faults = fatal(settings, findings)
+    if faults or plan is None:
+        raise UserError(*faults)
+    return plan
+
+
+def fatal(settings: Settings, findings: Sequence[Finding]) -> list[str]:
+    """Return what starts no run: every failure, but those that ``--force`` takes upon itself."""
+    force = settings.values["FORCE"] is True
+    return [each.text for each in findings if each.state == "fail" and not (each.forced and force)]
+
+
+def look(settings: Settings, say: Callable[[str], None], make: bool = True) -> tuple[Plan | None, list[Finding]]:
+    """Check everything, side by side; return what was found out and, unless something is wrong, the plan.
+
+    What takes long comes last, and only where nothing is wrong yet: making a built-in model (unless ``make`` is
+    false: then it is known by its configuration), and trying a reward model out.
+    """
+    facts, dry = Facts(), settings.dry_run
+
+    def start(what: str, function: Callable[..., Iterator[Finding]], *given: Any) -> Future[list[Finding]]:
+        return aside(what, partial(function, *given))
+
+    data = start("data", _data, settings, facts)
+    model = start("model", _model, settings, facts)
+    first = [
+        model,
+        data,
+        start("resume", _resume, settings, facts),
+        start("reward", _reward, settings, facts, data),
+    ]
+    first += [start("judge", _judge, settings, facts)]
+    if not dry:
+        first += [start("tokenizer", _tokenizer, settings, facts, data, model), start("logger", _loggers, settings)]
+        first += [start("devices", surroundings.devices, settings), start("ray", surroundings.stale_ray)]
+        first += [start("ports", surroundings.address)]
+    findings = [finding for each in first for finding in each.result()]
+    if not fatal(settings, findings):
+        findings += guarded("model", partial(_made, settings, facts, say, make and not dry))
+    if not dry and not fatal(settings, findings):
+        findings += guarded("reward", partial(_try_reward_model, settings, facts, say))
+    for line in facts.said:
+        say(line)
+    if fatal(settings, findings) or facts.model is None or facts.files is None:
+        return None, findings
+    plan = Plan(
+        facts.model, *facts.files, facts.rows, bucket_megabytes(facts.model), facts.resume_from, facts.keys,
+        facts.exact, facts.reward_model, facts.judge,
+    )  # fmt: skip
+    return plan, findings
+
+
+def _data(settings: Settings, facts: Facts) -> Iterator[Finding]:
+    batch = settings.integer("BATCH_SIZE")
     try:
         files = data_files(settings)
         rows = (parquet.row_count(files[0]), parquet.row_count(files[1]))
-        if rows[0] < settings.integer("BATCH_SIZE"):
-            faults.append(f"--batch_size {settings.integer('BATCH_SIZE')}: {files[0]} has only {rows[0]} prompts")
-    except parquet.DataError as error:
-        faults += error.faults
     except parquet.TooMuch:
-        pass
-    resume_from, wrong = _checkpoint_to_resume(settings)
-    faults += wrong
-    if faults:
-        raise UserError(*faults)  # before a model is made, which takes a while
-    rm = _reward_model(settings)
-    keys, exact = tuple[str, ...](), True
-    if not settings.dry_run:
-        faults = judge.try_out(judged) if judged else []
-        if faults:
-            raise UserError(*faults)
-        found = reward_check.try_out(settings, files[0])
-        keys = found.keys
-        for line in found.lines:
-            say(f"reward: {line}")
-    try:
-        spec, seed = settings.text("MODEL_PATH"), settings.integer("SEED")
-        model = models.find(spec, cache / "models", seed, say, fetch=not settings.dry_run)
-    except models.ModelError as error:
-        raise UserError(str(error)) from None
-    bucket = bucket_megabytes(model)
-    if not settings.dry_run:
-        faults += _device_faults(settings, model, bucket) + _checkpoint_faults(model, cache)
-        if faults:
-            raise UserError(*faults)
-        rows, exact = _tell_of_data(settings, model, files, say)
-        if rm is not None:
-            from trainer import reward_model
+        facts.files = (Path("train.parquet"), Path("val.parquet"))
+        return
+    facts.files, facts.rows = files, rows
+    if rows[0] < batch:
+        yield Finding("data", "fail", f"--batch_size {batch}: {files[0]} has only {rows[0]} prompts")
+    else:
+        yield Finding("data", "ok", f"{settings.text('DATA')}: {rows[0]} prompts to train on, {rows[1]} held out")
 
-            rm = reward_model.check(settings, rm, model.path, files[0], say)
-    return Plan(model, *files, rows, bucket, resume_from, keys, exact, rm, judged)
+
+def _model(settings: Settings, facts: Facts) -> Iterator[Finding]:
+    spec, cache = settings.text("MODEL_PATH"), settings.output / "cache" / "models"
+    builtin = spec.startswith("builtin:")
+    fetch = not settings.dry_run and not builtin  # making one comes last
+    model = models.find(spec, cache, settings.integer("SEED"), print, fetch=fetch)
+    facts.model = model
+    faults = [] if settings.dry_run else installed.device_faults(settings, model)
+    yield from failures("model", faults)
+    if not faults:
+        unmade = _is_unmade(settings, model)
+        yield Finding("model", "ok", f"{spec} ({model.path})" + ", which the first launch makes" * unmade)
+
+
+def _made(settings: Settings, facts: Facts, say: Callable[[str], None], make: bool) -> Iterator[Finding]:
+    """Make a built-in model that is not there yet; then look at its tokenizer, which could not be read before."""
+    assert facts.model is not None
+    if not make or not _is_unmade(settings, facts.model):
+        return
+    spec, cache = settings.text("MODEL_PATH"), settings.output / "cache" / "models"
+    facts.model = models.find(spec, cache, settings.integer("SEED"), say)
+    yield from _tokenizer(settings, facts)
+
+
+def _is_unmade(settings: Settings, model: models.Model) -> bool:
+    """Whether it is a built-in model that the first launch has to make."""
+    return settings.text("MODEL_PATH").startswith("builtin:") and not Path(model.path).is_dir()
+
+
+def _tokenizer(settings: Settings, facts: Facts, *needed: Future[list[Finding]]) -> Iterator[Finding]:
+    """The model's tokenizer and chat template on the data; of data with faults, these are all there is to say."""
+    if any(finding.what == "data" and finding.state == "fail" for each in needed for finding in each.result()):
+        return
+    model, files = facts.model, facts.files
+    if model is None or files is None or _is_unmade(settings, model):
+        return
+    facts.rows, facts.exact = _tell_of_data(settings, model, files, facts.said.append)
+    yield Finding("tokenizer", "ok", facts.said[-1].removeprefix("data: "))
+
+
+def _resume(settings: Settings, facts: Facts) -> Iterator[Finding]:
+    facts.resume_from, faults = _checkpoint_to_resume(settings)
+    yield from failures("resume", faults)
+    if facts.resume_from:
+        yield Finding("resume", "ok", f"from {facts.resume_from}")
+
+
+def _loggers(settings: Settings) -> Iterator[Finding]:
+    faults = [*installed.not_yet(settings), *installed.logger_faults(settings)]
+    yield from failures("settings", faults)
+    if not faults:
+        yield Finding("settings", "ok", f"{len(settings.given)} given, the rest by default")
+
+
+def _judge(settings: Settings, facts: Facts) -> Iterator[Finding]:
+    facts.judge, faults = judge.plan(settings)
+    if facts.judge is not None and not faults and not settings.dry_run:
+        faults = judge.try_out(facts.judge)
+    yield from failures("judge", faults)
+    if facts.judge is not None and not faults and not settings.dry_run:
+        named = " and ".join(map(str, facts.judge.endpoints))
+        yield Finding("judge", "ok", f"{named}: the key is there, and a question was answered")
+
+
+def _reward(settings: Settings, facts: Facts, data: Future[list[Finding]]) -> Iterator[Finding]:
+    """The reward on real rows, and what can be told of a reward model without its weights."""
+    facts.reward_model = _reward_model(settings)
+    faults = reward_check.function_faults(settings)
+    yield from failures("reward", faults)
+    data.result()
+    if faults or settings.dry_run or facts.files is None:
+        return
+    try:
+        found = reward_check.try_out(settings, facts.files[0])
+    except UserError as error:
+        broken = any("reward_fn is at fault" in fault for fault in error.faults)
+        yield from failures("reward", list(error.faults), forced=not broken)
+        return
+    facts.keys = found.keys
+    facts.said[:0] = [f"reward: {line}" for line in found.lines]
+    for line in found.lines:
+        yield Finding("reward", "ok", line)
+
+
+def _try_reward_model(settings: Settings, facts: Facts, say: Callable[[str], None]) -> Iterator[Finding]:
+    spec, model, files = facts.reward_model, facts.model, facts.files
+    if spec is None or model is None or files is None or not Path(model.path).is_dir():
+        return
+    from trainer import reward_model
+
+    lines: list[str] = []
+    facts.reward_model = reward_model.check(settings, spec, model.path, files[0], lines.append)
+    for line in lines:
+        say(line)
+        yield Finding("reward", "ok", line)
+    yield Finding("reward", "ok", f"{settings.text('REWARD_MODEL_PATH')} can be used")
 
 
 def _reward_model(settings: Settings) -> Spec | None:
@@ -117,7 +246,7 @@ def _reward_model(settings: Settings) -> Spec | None:
         return None
     from trainer import reward_model  # brings torch, which other runs do without
 
-    return reward_model.plan(settings, CPU_HEAD_SIZES if settings.text("DEVICE") == "cpu" else ())
+    return reward_model.plan(settings, installed.CPU_HEAD_SIZES if settings.text("DEVICE") == "cpu" else ())
 
 
 def data_files(settings: Settings) -> tuple[Path, Path]:
@@ -164,35 +293,6 @@ def _tell_of_data(
     return (left, found.held_out), lengths.measured >= found.rows
 
 
-def _not_yet(settings: Settings) -> list[str]:
-    """What has its knobs, its plan and its configuration, and cannot be run."""
-    machines = settings.integer("NNODES")
-    return [f"NNODES={machines}: this version trains on one machine (--dry_run shows the plan)"] if machines > 1 else []
-
-
-def _logger_faults(settings: Settings) -> list[str]:
-    """A logger that would fail when training begins: its package, or its login."""
-    loggers = settings.values["LOGGER"]
-    assert isinstance(loggers, list)
-    faults = [
-        f"--logger {name}: the package is not installed; {sys.executable} -m pip install {name}"
-        for name in loggers
-        if name != "console" and importlib.util.find_spec(name) is None
-    ]
-    if "wandb" in loggers and not _wandb_is_ready():
-        faults.append("--logger wandb: export WANDB_API_KEY (or run wandb login), or WANDB_MODE=offline")
-    return faults
-
-
-def _wandb_is_ready() -> bool:
-    netrc = Path(os.environ.get("NETRC", "~/.netrc")).expanduser()
-    return (
-        bool(os.environ.get("WANDB_API_KEY"))
-        or os.environ.get("WANDB_MODE") in ("offline", "disabled", "dryrun")
-        or (netrc.is_file() and "wandb" in netrc.read_text(encoding="utf-8", errors="replace"))
-    )
-
-
 def _checkpoint_to_resume(settings: Settings) -> tuple[Path | None, list[str]]:
     """Return the folder of the last checkpoint of the run to go on from."""
     name = settings.text("RESUME")
@@ -214,63 +314,3 @@ def bucket_megabytes(model: models.Model) -> int:
     assert isinstance(text, dict)
     largest = int(text.get("vocab_size", 0)) * int(text.get("hidden_size", 0)) * 4
     return max(64, -(-largest // (1 << 20)) + 16)
-
-
-def _device_faults(settings: Settings, model: models.Model, bucket: int) -> list[str]:
-    if settings.text("DEVICE") == "cuda":
-        return _cuda_faults()
-    faults = []
-    head, name = model.head_size, settings.text("MODEL_PATH")
-    if head is not None and head not in CPU_HEAD_SIZES:
-        sizes = ", ".join(map(str, CPU_HEAD_SIZES))
-        faults.append(
-            f"--model {name}: its attention heads have size {head}, and vLLM's CPU build serves {sizes}; "
-            "take another model, or a GPU"
-        )
-    needed = bucket * settings.integer("N_GPUS") << 20
-    free = shutil.disk_usage("/dev/shm").free
-    if free < needed:
-        faults.append(
-            f"/dev/shm has {free >> 20} MiB free and the weights need {needed >> 20} MiB there on their way to vLLM; "
-            "give it more (docker run --shm-size=2g)"
-        )
-    return faults
-
-
-def _cuda_faults() -> list[str]:
-    """Transformers refuses verl's attention without this package, which is not in verl's [vllm] extra."""
-    if importlib.util.find_spec("flash_attn") is None:
-        return [
-            "flash-attn, which verl's actor and critic need on a GPU, is not installed, as it must fit the machine's "
-            f"CUDA: {sys.executable} -m pip install flash-attn==2.8.3 --no-build-isolation"
-        ]
-    return []
-
-
-def _disk_faults(cache: Path) -> list[str]:
-    free = _free(cache)
-    if free < 2 * GIB:
-        return [
-            f"{cache.parent}: {free / GIB:.1f} GiB of disk are free and a run needs 2 GiB; "
-            "free some, or name another disk with --output_dir"
-        ]
-    return []
-
-
-def _checkpoint_faults(model: models.Model, cache: Path) -> list[str]:
-    """Weights in float32 and two moments of AdamW for actor and critic, for two checkpoints, and the export."""
-    weights = sum(file.stat().st_size for file in Path(model.path).glob("*.safetensors"))
-    needed = weights // 2 * (12 * 2 * 2 + 4)  # the files are in bfloat16 as a rule: two bytes a parameter
-    free = _free(cache)
-    if free < needed:
-        return [
-            f"{cache.parent}: {free / GIB:.1f} GiB of disk are free and checkpoints of this model take about "
-            f"{needed / GIB:.1f} GiB; free some, or name another disk with --output_dir"
-        ]
-    return []
-
-
-def _free(path: Path) -> int:
-    while not path.exists():
-        path = path.parent
-    return shutil.disk_usage(path).free

@@ -71,7 +71,8 @@ def try_out(settings: Settings, train_file: Path) -> check.Verdict:
     if is_overridden(settings) or not (own or settings.reward.by_rule):
         return check.Verdict()
     verdict = _in_a_process(own, parquet.sample(train_file, ROWS))
-    if settings.values["REWARD_CHECK"] is False and all(each.at_fault != "reward_fn" for each in verdict.findings):
+    lenient = settings.values["REWARD_CHECK"] is False or settings.values["FORCE"] is True
+    if lenient and all(each.at_fault != "reward_fn" for each in verdict.findings):
         said = [f"good and bad answers are not told apart: {each.message}" for each in verdict.findings]
         return dataclasses.replace(verdict, findings=(), lines=tuple(said) or verdict.lines)
     if verdict.findings:

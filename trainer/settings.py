@@ -2,7 +2,7 @@
 
 Runs on the standard library alone, before anything is installed. Precedence, lowest first: the table's default, its
 column for no GPU, its column for ``builtin:tiny``, env vars, flags (which ``train.sh`` turns into env vars), raw
-overrides for verl.
+overrides for verl. Defaults of batch sizes give way to the nearest sizes that fit (``trainer.batch``).
 """
 
 import difflib
@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from trainer import ROOT, machine, overrides
+from trainer import ROOT, batch, machine, overrides
 from trainer.contradictions import contradictions
 from trainer.knobs import AUTO, Knob, Value, load_knobs
 from trainer.reward_choice import RewardChoice, choose
@@ -39,6 +39,7 @@ class Settings:
     overrides: tuple[str, ...] = ()
     given: frozenset[str] = field(default_factory=frozenset)
     reward: RewardChoice = field(default_factory=lambda: RewardChoice("rule"))
+    fitted: tuple[str, ...] = ()  # sizes of a batch that are not the defaults, as those do not fit: "batch 258 for 256"
 
     def text(self, env: str) -> str:
         """Return a text knob."""
@@ -91,6 +92,8 @@ def read_settings(environ: Mapping[str, str], words: Sequence[str], gpus: int | 
     faults = _faults_of_flags(environ, knobs) + faults + wrong
     given = frozenset(values.keys() | raw.keys())
     values |= raw
+    free = batch.free_sizes(values)
+    values = {env: value for env, value in values.items() if env not in free}
     gpus = machine.gpu_count() if gpus is None else gpus
     if values.get("DEVICE", AUTO) == AUTO:
         values["DEVICE"] = "cuda" if gpus else "cpu"
@@ -100,11 +103,12 @@ def read_settings(environ: Mapping[str, str], words: Sequence[str], gpus: int | 
         values["N_GPUS"] = max(gpus - own, 1) if isinstance(own, int) else max(gpus, 1)
     if values["DTYPE"] == AUTO:
         values["DTYPE"] = "bfloat16" if values["DEVICE"] == "cuda" or machine.cpu_has_bfloat16() else "float32"
+    fitted = batch.fit(values, free)
     reward = choose(values)
-    faults += [*contradictions(values, given, gpus), *reward.faults]
+    faults += [*contradictions(values, given, gpus, tuple(rest)), *reward.faults]
     if faults:
         raise UserError(*faults)
-    return Settings(values, tuple(rest), given, reward)
+    return Settings(values, tuple(rest), given, reward, fitted)
 
 
 def _given(environ: Mapping[str, str], knobs: Sequence[Knob]) -> tuple[dict[str, Value], list[str]]:

@@ -17,7 +17,7 @@ def run(name: str, settings: Settings, words: Sequence[str]) -> int:
     Raises:
         UserError: with the faults found.
     """
-    if settings.overrides and name != "check_reward":
+    if settings.overrides and name not in ("check", "check_reward"):
         raise UserError(f"{name}: overrides for verl are of no effect: leave out {' '.join(settings.overrides)}")
     status: int = importlib.import_module(f"trainer.commands.{name}").run(settings, words)
     return status

@@ -1,0 +1,54 @@
+"""``./train.sh check``: all that a launch checks, and no launch."""
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from data import parquet
+from trainer import processes
+from trainer.findings import Finding
+from trainer.preflight import Plan
+from trainer.settings import Settings, UserError
+from trainer.survey import survey
+
+
+def run(settings: Settings, words: Sequence[str]) -> int:
+    """Print one line a check, then the forecast; return 0 where a launch would start, else 2.
+
+    Raises:
+        UserError: a word that is no flag.
+    """
+    if words:
+        raise UserError(f"check: it takes the flags of a run; leave out {' '.join(words)}")
+    started = time.monotonic()
+    traces = processes.Traces()
+    try:
+        found = survey(settings, lambda line: None, Path("/tmp/ppo-kit-check"), make=False)
+    finally:
+        processes.end_all(traces)  # at Ctrl-C, those that score the first rows
+    for finding in found.findings:
+        print(finding)
+    for line in _seen_by_reward_model(found.plan):
+        print(line)
+    if found.forecast:
+        print("\n" + "\n".join(found.forecast))
+    print(f"\n{_summary(settings, found.findings)} ({time.monotonic() - started:.1f} s)")
+    return 2 if any(each.state == "fail" for each in found.findings) else 0
+
+
+def _seen_by_reward_model(plan: Plan | None) -> list[str]:
+    if plan is None or plan.reward_model is None:
+        return []
+    from trainer import reward_model
+
+    text = reward_model.shown(plan.reward_model, parquet.sample(plan.train_file, 1)[0])
+    return [f"\nthe reward model sees, of the first row with its ground truth as the answer:\n{text}"]
+
+
+def _summary(settings: Settings, findings: Sequence[Finding]) -> str:
+    failed = [each for each in findings if each.state == "fail"]
+    warned = sum(each.state == "warn" for each in findings)
+    text = f"{len(findings) - len(failed) - warned} ok, {warned} to know of, {len(failed)} to mend"
+    if not failed:
+        return f"{text}; nothing stands in the way of a launch"
+    return text + "; a launch would go on with --force" * all(each.forced for each in failed)
