@@ -7,7 +7,7 @@ import pytest
 
 from tests.command import train_sh
 from tests.test_report import make_run
-from trainer.export import steps
+from trainer.checkpoints import steps
 from trainer.model_card import card
 from trainer.report.record import read
 

@@ -9,10 +9,10 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from omegaconf import DictConfig
+from omegaconf import DictConfig, OmegaConf
 from rich.live import Live
 
-from trainer import account, commands, compose, export, launch, live, plan, preflight, processes
+from trainer import account, changes, commands, compose, launch, live, plan, preflight, processes, resume
 from trainer.progress import Progress
 from trainer.settings import Settings, UserError, fail, read_settings
 from trainer.shape import Shape
@@ -45,12 +45,13 @@ def prepare(settings: Settings, tmp: Path) -> tuple[preflight.Plan, launch.Run, 
     made = launch.new_run(settings)
     found = preflight.check(settings, say)
     config = compose.resolve(launch.environment(settings, found, made, tmp), settings)
-    faults = Shape.of_config(config).faults()
-    total = found.total_steps(settings)
-    if found.resume_from and total is not None and export.step_of(found.resume_from) >= total:
+    plain, total = OmegaConf.to_container(config), found.total_steps(settings)
+    assert isinstance(plain, dict)
+    faults = Shape.of_config(config).faults() + resume.faults(found.start, plain, made.folder)
+    if not found.start.again and total is not None and 0 < total <= found.start.step:
         faults.append(
-            f"--resume {settings.text('RESUME')}: its last checkpoint, {found.resume_from.name}, is not before step "
-            f"{total}, where this run ends; raise --total_steps or --epochs"
+            f"--resume {settings.text('RESUME')}: its last checkpoint is of step {found.start.step}, which is not "
+            f"before step {total}, where this run ends; raise --total_steps or --epochs"
         )
     if faults:
         raise UserError(*faults)
@@ -88,12 +89,18 @@ def run(settings: Settings) -> int:
     try:
         tmp = launch.temporary_folder()
         found, made, config = prepare(settings, tmp)
-        made.make_folders()
+        total = int(compose.select(config, "trainer.total_training_steps"))
+        if found.start.step >= total and made.model.is_dir():
+            say(f"nothing to do: {made.name} was trained to step {found.start.step}; the model: {made.model}")
+            say("with more --total_steps it goes on")
+            return 0
+        held = made.make_folders(settings)
+        if found.start.again:
+            go_on(found.start, made, config)
         compose.write(config, made.folder / "config.yaml")
         launch.write_command(settings, made, tmp)
         for line in plan.lines(settings, found, made, config):
             say(line)
-        total = int(compose.select(config, "trainer.total_training_steps"))
         progress = Progress(made.folder / "train.log", made.folder / "metrics.jsonl", total, say)
         story = account.Account(made.folder, say)
 
@@ -102,8 +109,9 @@ def run(settings: Settings) -> int:
             story.refresh(progress.steps)
 
         try:
-            with watch(progress, made):
-                launch.train(settings, made, progress, tmp, each)
+            if found.start.step < total:  # else it was ended after its last step
+                with watch(progress, made):
+                    launch.train(settings, made, progress, tmp, held, each)
             say("exporting the model")
             folder = launch.export(made)
         except tuple(STATES) as ended:
@@ -118,6 +126,18 @@ def run(settings: Settings) -> int:
     say(f"the trained model: {folder}")
     say(f"the report: {made.folder / 'report.html'}")
     return 0
+
+
+def go_on(start: resume.Start, made: launch.Run, config: DictConfig) -> None:
+    """Say where a run goes on and what was changed; make its folder what it was at that step."""
+    where = f"after step {start.step}" if start.checkpoint else "from its beginning, as it has no checkpoint yet"
+    say(f"{made.name} goes on {where}")
+    changed = changes.told(resume.before(made.folder), OmegaConf.to_container(config))
+    if changed:
+        say(f"changed since it was last started: {', '.join(changed)}")
+    if made.model.is_dir():  # of the step where it ended before
+        made.model.rename(made.checkpoints / f"model-step-{start.step}")
+    resume.cut(made.folder, start.step if start.checkpoint else None)
 
 
 def train(settings: Settings) -> int:

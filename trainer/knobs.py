@@ -31,8 +31,8 @@ class Knob:
 
     ``default`` holds everywhere; ``cpu`` replaces it where there is no GPU, and ``tiny`` where the model is
     ``builtin:tiny``. ``allowed`` is an interval (``[0,1]``, ``(0,1]``), a bound (``>=1``, ``>0``) or a list of
-    choices (``a|b``); ``none`` after a range (``>0|none``) is no value at all. ``key`` names the verl settings that
-    it ends in, separated by blanks.
+    choices (``a|b``); ``none`` after a range (``>0|none``) is no value at all, and another word stands for itself.
+    ``key`` names the verl settings that it ends in, separated by blanks.
     """
 
     flag: str
@@ -55,7 +55,7 @@ class Knob:
             return AUTO
         if text == NONE and self.type in ("int", "float") and NONE in self.allowed.split("|"):
             return None
-        if self.type == "text":
+        if self.type == "text" or (self.type == "int" and text in self.allowed.split("|")[1:]):
             return text
         if self.type == "choice":
             return _choice(text, self.allowed)

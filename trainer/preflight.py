@@ -1,19 +1,17 @@
 """All that can be known to fail before Ray starts: data, reward, model, checkpoint, loggers, disk, shared memory."""
 
-import difflib
 import importlib.util
 import os
 import shutil
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from data import models, parquet
 from data.report import Lengths, report
 from reward.model.spec import Spec
-from trainer import judge, reward_check
-from trainer.export import latest
+from trainer import judge, resume, reward_check
 from trainer.settings import Settings, UserError
 
 # vLLM's CPU attention kernels: vllm/v1/attention/backends/cpu_attn.py, get_supported_head_sizes
@@ -31,7 +29,7 @@ class Plan:
     val_file: Path
     rows: tuple[int, int] | None  # prompts to train on, and held out; None in a dry run that did not read them
     bucket_mb: int
-    resume_from: Path | None = None
+    start: resume.Start = field(default_factory=resume.Start)
     reward_keys: tuple[str, ...] = ()  # what --reward_fn returns
     exact: bool = True  # whether each prompt was measured; of many, a sample is, and verl may leave out a few more
     reward_model: Spec | None = None
@@ -72,7 +70,7 @@ def check(settings: Settings, say: Callable[[str], None]) -> Plan:
         faults += error.faults
     except parquet.TooMuch:
         pass
-    resume_from, wrong = _checkpoint_to_resume(settings)
+    begin, wrong = resume.start(settings)
     faults += wrong
     if faults:
         raise UserError(*faults)  # before a model is made, which takes a while
@@ -101,7 +99,7 @@ def check(settings: Settings, say: Callable[[str], None]) -> Plan:
             from trainer import reward_model
 
             rm = reward_model.check(settings, rm, model.path, files[0], say)
-    return Plan(model, *files, rows, bucket, resume_from, keys, exact, rm)
+    return Plan(model, *files, rows, bucket, begin, keys, exact, rm)
 
 
 def _reward_model(settings: Settings) -> Spec | None:
@@ -188,21 +186,6 @@ def _wandb_is_ready() -> bool:
         or os.environ.get("WANDB_MODE") in ("offline", "disabled", "dryrun")
         or (netrc.is_file() and "wandb" in netrc.read_text(encoding="utf-8", errors="replace"))
     )
-
-
-def _checkpoint_to_resume(settings: Settings) -> tuple[Path | None, list[str]]:
-    """Return the folder of the last checkpoint of the run to go on from."""
-    name = settings.text("RESUME")
-    if not name:
-        return None, []
-    folder = settings.output / "checkpoints" / name
-    actor = latest(folder)
-    if actor is not None and actor.is_dir():
-        return actor.parent, []
-    runs = [path.name for path in folder.parent.glob("*/") if latest(path)]
-    near = difflib.get_close_matches(name, runs, n=3, cutoff=0.3)
-    hint = f"there are checkpoints of {', '.join(near)}" if near else f"no run in {settings.output} has one"
-    return None, [f"--resume {name}: no such run has a checkpoint; {hint}"]
 
 
 def bucket_megabytes(model: models.Model) -> int:
