@@ -142,9 +142,10 @@ def go_on(start: resume.Start, made: launch.Run, config: DictConfig) -> None:
 
 def train(settings: Settings) -> int:
     """Train, or show what would be done."""
-    if {"RESULT_PATH", "EXPORT_STEP"} & settings.given:
+    if {"RESULT_PATH", "EXPORT_STEP", "SYSTEM_PROMPT"} & settings.given:
         raise UserError(
-            "--out and --step: of ./train.sh score and export; where a run writes goes by --output_dir and --run_name"
+            "--out, --step and --system_prompt: of ./train.sh score, eval, chat and export; where a run writes goes by "
+            "--output_dir and --run_name"
         )
     announce(settings)
     return dry_run(settings) if settings.dry_run else run(settings)

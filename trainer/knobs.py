@@ -20,6 +20,8 @@ COMMANDS = {
     "score FILE": "score the answers of a JSONL file as training would, offline; --out takes the results",
     "judge_check [FILE]": "how far can the LLM judge be trusted? --rm_model A,B compares judges",
     "report RUN [RUN2 ...]": "write report.html of a run, or of several side by side",
+    "eval MODEL": "answer the prompts of --data and score the answers as training would; MODEL is a run or a model",
+    "chat MODEL": "talk to a run's model, or to any; --system_prompt TEXT",
     "export RUN": "write the model of a run's last checkpoint, or that of --step, as a Hugging Face folder; --out DIR",
 }
 SWITCH = {"1": "true", "yes": "true", "on": "true", "0": "false", "no": "false", "off": "false"}

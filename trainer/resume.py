@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from trainer import changes, checkpoints
+from trainer import changes, checkpoints, remembered
 from trainer.curves import rows
 from trainer.knobs import AUTO
 from trainer.settings import Settings
@@ -39,7 +39,7 @@ def place(settings: Settings) -> tuple[str, Path, int | None]:
     """
     text = settings.text("RESUME")
     folder, step = Path(text).expanduser(), None
-    if not folder.is_dir() or (settings.output / "runs" / text).is_dir():
+    if folder.name == text or not folder.is_dir():
         return text, settings.output / "checkpoints" / text, None
     folder = folder.resolve()
     if folder.name.startswith("global_step_"):
@@ -59,11 +59,14 @@ def start(settings: Settings) -> tuple[Start, list[str]]:
     runs, mine = settings.output / "runs", settings.output / "checkpoints" / own
     if (runs / own).is_dir() and own != AUTO and (not settings.text("RESUME") or checkpoints.latest(mine)):
         found = Start(checkpoints.latest(mine), again=True)  # by its own name, whatever it began with
-        if settings.text("RESUME") and place(settings)[2] not in (None, found.step):
+        other, _, step = place(settings)
+        if settings.text("RESUME") and other == own and step not in (None, found.step):
             return found, [
                 f"--resume {settings.text('RESUME')}: {own} has a newer checkpoint, of step {found.step}, and would "
                 "lose it; go on from the older one in a run of its own: --run_name NAME"
             ]
+        if not any((runs / own / file).is_file() for file in (remembered.FILE, "config.yaml")):
+            return found, [f"--run_name {own}: there is such a folder in {runs}, and it is no run; take another name"]
         return found, _damage(found, own)
     if not settings.text("RESUME"):
         return Start(), []

@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from trainer import launch
+from trainer import chosen, launch
 from trainer.checkpoints import step_of
-from trainer.commands import chosen
 from trainer.settings import Settings, UserError
 
 

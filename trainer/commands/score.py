@@ -27,11 +27,11 @@ def run(settings: Settings, words: Sequence[str]) -> int:
     source = Path(words[0])
     out = Path(settings.text("RESULT_PATH") or source.with_suffix(".scored.jsonl"))
     started = time.monotonic()
-    model = _reward_model(settings)
+    model = reward_model_of(settings)
     try:
         if model and settings.reward.kind == "model" and source.is_file() and _print_pairs(source, out, model):
             return 0
-        summary = offline.run(source, out, _reward(settings, model), _tell)
+        summary = offline.run(source, out, reward_of(settings, model), _tell)
     except (offline.ScoreError, RewardFunctionError, OSError) as error:
         raise UserError(str(error)) from None
     except launch.Stopped as stopped:
@@ -41,7 +41,7 @@ def run(settings: Settings, words: Sequence[str]) -> int:
     return 0
 
 
-def _reward(settings: Settings, model: Spec | None) -> offline.Reward:
+def reward_of(settings: Settings, model: Spec | None) -> offline.Reward:
     """Return what training would score with."""
     kind, spec, threads = settings.reward.kind, "", offline.THREADS
     if judge.is_used(settings):
@@ -57,7 +57,7 @@ def _reward(settings: Settings, model: Spec | None) -> offline.Reward:
     return offline.Reward(kind, spec, threads)
 
 
-def _reward_model(settings: Settings) -> Spec | None:
+def reward_model_of(settings: Settings) -> Spec | None:
     """Return the reward model as it is used here: a running server, or in this process.
 
     Raises:
