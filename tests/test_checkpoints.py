@@ -137,6 +137,22 @@ def test_what_is_kept(tmp_path, keep, keep_best, left) -> None:
     assert checkpoints.steps(tmp_path) == left
 
 
+def test_what_is_half_removed_is_none(tmp_path, monkeypatch) -> None:
+    folder = filled(tmp_path, 2)
+    monkeypatch.setattr("shutil.rmtree", lambda path: (_ for _ in ()).throw(KeyboardInterrupt))
+    with pytest.raises(KeyboardInterrupt):
+        checkpoints.remove(folder)
+    assert (folder / "actor").is_dir()
+    assert checkpoints.steps(tmp_path) == []
+
+
+def test_a_save_clears_away_what_others_left(tmp_path) -> None:
+    filled(tmp_path, 2)
+    (tmp_path / "global_step_3" / "actor").mkdir(parents=True)
+    filled(tmp_path, 4)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["global_step_2", "global_step_4"]
+
+
 def test_damage_is_found(tmp_path) -> None:
     folder = filled(tmp_path, 2)
     assert checkpoints.damage(folder) == ""
