@@ -1,6 +1,7 @@
 """Which run goes on, from where, and what is in the way: nothing is overwritten then."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -10,8 +11,9 @@ from omegaconf import OmegaConf
 from tests.command import train_sh
 from tests.composing import resolved
 from trainer import changes, checkpoints, launch, resume
+from trainer.__main__ import go_on
 from trainer.checkpoints import Score
-from trainer.settings import read_settings
+from trainer.settings import UserError, read_settings
 
 
 def make(output: Path, name: str, *steps: int, settings: dict[str, object] | None = None, **given: str) -> Path:
@@ -164,3 +166,46 @@ def test_as_a_person_meets_it(tmp_path) -> None:
         "the checkpoint of step 10 in sums cannot go on so",
     ]
     assert [path for path in sorted(tmp_path.rglob("*")) if "cache" not in str(path)] == before
+
+
+def test_a_run_that_is_complete_has_nothing_to_do(tmp_path, small_model) -> None:
+    root = make(tmp_path, "sums", 20, 30, MODEL_PATH=str(small_model), TOTAL_STEPS="30")
+    (root / "model").mkdir()
+    before = sorted(tmp_path.rglob("*"))
+    for words in (("--run_name", "sums"), ("--resume", "sums", "--total_steps", "20")):
+        result = train_sh(*words, "--device", "cpu", timeout=180, OUTPUT_DIR=str(tmp_path))
+        assert result.status == 0, result.err
+        done, hint = result.out.splitlines()[-2:]
+        assert done == f"nothing to do: sums was trained to step 30; the model: {root / 'model'}"
+        assert hint == "with more --total_steps it goes on"
+    assert [path for path in sorted(tmp_path.rglob("*")) if "cache" not in path.parts] == before
+
+
+def test_going_on_says_what_changed_and_keeps_the_model_of_before(small_model, compose_once, tmp_path, capsys) -> None:
+    root = make(tmp_path, "sums", 20)
+    (root / "model").mkdir()
+    run = launch.Run("sums", tmp_path / "runs" / "sums", root)
+    (run.folder / "config.yaml").write_text(yaml.safe_dump(plain(small_model)))
+    (run.folder / "metrics.jsonl").write_text('{"step": 20, "data": {}}\n{"step": 21, "data": {}}\n')
+    (run.folder / "summary.json").write_text('{"state": "failed"}')
+    config = resolved(small_model, 0, KL_COEF="0.01")
+    go_on(resume.Start(root / "global_step_20", again=True), run, config)
+    assert capsys.readouterr().out.splitlines() == [
+        "sums goes on after step 20",
+        "changed since it was last started: --kl_coef 0.001 -> 0.01",
+    ]
+    assert sorted(path.name for path in root.iterdir()) == ["global_step_20", "model-step-20"]
+    assert (run.folder / "metrics.jsonl").read_text() == '{"step": 20, "data": {}}\n'
+    assert not (run.folder / "summary.json").exists()  # it is running
+
+
+def test_two_launches_of_one_run(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(launch, "LOCK_WAIT", 0.1)
+    settings = read_settings({"OUTPUT_DIR": str(tmp_path), "RUN_NAME": "one", "LR": "0.1"}, [], gpus=0)
+    run = launch.new_run(settings)
+    held = run.make_folders(settings)
+    with pytest.raises(UserError, match="--run_name one: this run is being trained; take another name"):
+        run.make_folders(settings)
+    os.close(held)
+    os.close(run.make_folders(settings))
+    assert read_settings({"OUTPUT_DIR": str(tmp_path), "RUN_NAME": "one"}, [], gpus=0).values["LR"] == 0.1
