@@ -9,13 +9,14 @@ import sys
 import time
 from pathlib import Path
 
+from tests.command import train_sh
 from trainer import ROOT, checkpoints
 
 STEPS = 10
 
 
 def launch(model: Path, run: Path) -> subprocess.Popen[str]:
-    run.mkdir(exist_ok=True)
+    run.mkdir(parents=True, exist_ok=True)
     (run / "ranks").unlink(missing_ok=True)
     command = [sys.executable, "-m", "tests.training", str(model), str(run), str(STEPS)]
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "VERL_PLATFORM": "cpu", "OMP_NUM_THREADS": "1"}
@@ -25,7 +26,8 @@ def launch(model: Path, run: Path) -> subprocess.Popen[str]:
 
 def test_model_optimizer_random_numbers_data_and_controllers_go_on(tmp_path, small_model) -> None:
     """Over the end of an epoch (4 steps), with dropout and a learning rate that falls; equal to the last bit."""
-    whole, killed, rng = tmp_path / "whole", tmp_path / "killed", random.Random(2)
+    whole, killed, rng = tmp_path / "runs" / "whole", tmp_path / "runs" / "killed", random.Random(2)
+    saved = tmp_path / "checkpoints" / "killed"
     reference = launch(small_model, whole)
     for saves in (1, 2):
         process = launch(small_model, killed)
@@ -36,7 +38,7 @@ def test_model_optimizer_random_numbers_data_and_controllers_go_on(tmp_path, sma
         process.send_signal(signal.SIGKILL)
         process.communicate(timeout=60)
         assert process.returncode == -signal.SIGKILL
-        assert checkpoints.latest(killed / "checkpoints")
+        assert checkpoints.latest(saved)
     last = launch(small_model, killed)
     for process, run in ((reference, whole), (last, killed)):
         process.communicate(timeout=300)
@@ -47,4 +49,6 @@ def test_model_optimizer_random_numbers_data_and_controllers_go_on(tmp_path, sma
     )
     assert found == {step: expected[step] for step in found}
     assert {1, 3, 5, 7, 9, 10} <= found.keys()  # one of a save may be missing: killed between it and its metrics
-    assert checkpoints.steps(killed / "checkpoints") == [8, 10]
+    assert checkpoints.steps(saved) == [2, 8, 10]
+    result = train_sh("export", "killed", "--step", "best", timeout=300, OUTPUT_DIR=str(tmp_path))
+    assert (result.status, result.out) == (0, f"the model of step 2: {saved / 'model-step-2'}\n"), result.err

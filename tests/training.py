@@ -79,7 +79,7 @@ def main(model: Path, run: Path, steps: int) -> None:
     """Train from the newest checkpoint on, saving every other step."""
     torch.manual_seed(0)
     torch.distributed.init_process_group("gloo", init_method=f"file://{run}/ranks", rank=0, world_size=1)
-    root = run / "checkpoints"
+    root = run.parents[1] / "checkpoints" / run.name
     newest = checkpoints.latest(root)
     assert newest is None or not checkpoints.damage(newest)
     resume.cut(run, checkpoints.step_of(newest) if newest else None)
@@ -100,7 +100,7 @@ def main(model: Path, run: Path, steps: int) -> None:
     )
     trainer.options, trainer.running, trainer.judge = Options(), RunningMoments(), JudgeWatch()
     trainer.kl_ctrl_in_reward = kl.controller("adaptive", 0.2, 0.1, 100)
-    trainer.saver = Saver(root, 2, False, {})
+    trainer.saver = Saver(root, 2, keep_best=True, facts={})
     data = torch.arange(48).reshape(12, 4)
     sampler = create_rl_sampler(trainer.config.data, data)
     trainer.train_dataloader = StatefulDataLoader(data, batch_size=3, num_workers=0, drop_last=True, sampler=sampler)
@@ -117,6 +117,7 @@ def main(model: Path, run: Path, steps: int) -> None:
         if trainer.global_steps % FREQUENCY == 0:
             trainer._save_checkpoint()
             print(trainer.global_steps, flush=True)
+            trainer.saver.scored(trainer.global_steps, checkpoints.Score("accuracy", -trainer.global_steps))
         row = {
             "first": int(batch[0, 0]),
             "actor": losses[0],

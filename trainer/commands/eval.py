@@ -56,9 +56,9 @@ def run(settings: Settings, words: Sequence[str]) -> int:
     except launch.Stopped as signal:
         stopped = signal
     if stopped is not None:
-        print(f"stopped by {stopped} after {len(results):,} answers; what there is:")
-    print("\n".join([*scores.table(results), scores.NOTE] if results else ["no answer"]))
-    print(f"every answer: {out}")
+        print(f"stopped by {stopped} after {len(results):,} answers{'; what there is:' * bool(results)}")
+    if results:
+        print("\n".join([*scores.table(results), scores.NOTE, f"every answer: {out}"]))
     return 128 + stopped.signum if stopped else 0
 
 
@@ -131,6 +131,8 @@ def _fill(
         processes.end_all(traces)
         for used in (path, Path(job.out)):
             used.unlink(missing_ok=True)
+        if not out.stat().st_size:
+            out.unlink()
     log.unlink()
 
 
