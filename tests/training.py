@@ -13,6 +13,7 @@ from typing import Any
 import torch
 import torch.distributed
 from omegaconf import OmegaConf
+from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import fully_shard
 from torchdata.stateful_dataloader import StatefulDataLoader
 from transformers import AutoModelForCausalLM, AutoTokenizer
@@ -36,7 +37,7 @@ class Worker:
 
     def __init__(self, model: Path, lr: float) -> None:
         self.model = AutoModelForCausalLM.from_pretrained(model, attention_dropout=0.1, attn_implementation="eager")
-        fully_shard(self.model)
+        fully_shard(self.model, mesh=init_device_mesh("cpu", (1,), mesh_dim_names=("fsdp",)))
         self.model.train()
         self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=lr)
         self.schedule = torch.optim.lr_scheduler.LambdaLR(self.optimizer, lambda step: 1 / (1 + step))
