@@ -7,6 +7,7 @@
 #   ./train.sh check_reward --data train.json      can the reward tell good answers from bad ones?
 #   ./train.sh score answers.jsonl                 score answers offline, as training does
 #   ./train.sh judge_check labelled.jsonl          how far can the LLM judge be trusted?
+#   ./train.sh eval RUN                            how good is the model of a run? chat RUN: talk to it
 #   ./train.sh --help                              every flag, its env var and its default
 #
 # Flags become the env vars of config/knobs.tsv; all else is Python: trainer/__main__.py.

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 from trainer import ROOT
 from trainer.knobs import load_knobs
 
@@ -50,6 +52,20 @@ def metrics(run: Path) -> dict[int, dict[str, Any]]:
     """Return a run's metrics by step."""
     rows = map(json.loads, (run / "metrics.jsonl").read_text().splitlines())
     return {row["step"]: row["data"] for row in rows}
+
+
+def footprint() -> set[str]:
+    """Return the processes of the stack, the sockets and the shared memory that there are on this machine."""
+    names = {
+        f"{p.pid} {' '.join(p.info['cmdline'][:4])}"
+        for p in psutil.process_iter(["cmdline", "status"])
+        if p.info["status"] != psutil.STATUS_ZOMBIE
+        and any(word in " ".join(p.info["cmdline"] or []).lower() for word in ("ray", "vllm", "verl"))
+        and "pytest" not in " ".join(p.info["cmdline"])
+    }
+    shared = {str(path) for path in Path("/dev/shm").iterdir()}
+    temporary = {str(path) for path in Path("/tmp").iterdir() if path.is_socket() or path.name.startswith("ppo-kit-")}
+    return names | shared | temporary
 
 
 def copy_of_the_kit(folder: Path) -> Path:

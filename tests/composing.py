@@ -8,6 +8,7 @@ from data import models
 from reward.model.spec import Spec
 from trainer import compose, judge, launch
 from trainer.preflight import Plan
+from trainer.resume import Start
 from trainer.settings import read_settings
 
 
@@ -19,8 +20,8 @@ def resolved(model: Path, gpus: int, *overrides: str, **environ: str) -> DictCon
         Path("val.parquet"),
         rows=(30 * settings.integer("BATCH_SIZE"), 256),
         bucket_mb=64,
-        resume_from=Path("checkpoints/old/global_step_7") if settings.text("RESUME") else None,
         judge=judge.plan(settings)[0],
+        start=Start(Path("checkpoints/old/global_step_7") if settings.text("RESUME") else None),
         reward_model=Spec("rm", engine="vllm", max_length=512) if settings.reward.by_model else None,
     )
     run = launch.Run("run", Path("runs/run"), Path("checkpoints/run"))

@@ -5,6 +5,9 @@ step, so that its losses are those of the batch as it was saved: the policy's ra
 the saved value. The run's name and its environment are what people have, too.
 """
 
+import json
+import os
+import signal
 import subprocess
 import time
 
@@ -13,7 +16,7 @@ import pytest
 import torch
 
 from tests import reference_ppo as reference
-from tests.command import clean_environment, metrics, train_sh
+from tests.command import clean_environment, footprint, metrics, train_sh
 from trainer import ROOT
 
 pytestmark = pytest.mark.e2e
@@ -28,8 +31,9 @@ KNOBS = (
     *("--value_loss", "huber", "--huber_delta", "0.2", "--cliprange_value", "none"),
     *("--kl_ctrl", "adaptive", "--kl_coef", "0.2", "--kl_target", "0.001", "--kl_penalty", "abs"),
     *("--offload", "all"),
+    *("--save_freq", "2", "--test_freq", "2", "--keep_best"),
 )
-STEPS = 2
+STEPS = 4
 
 
 @pytest.fixture(scope="module")
@@ -106,16 +110,45 @@ def test_a_key_of_the_environment_is_in_no_file_and_no_command_line(first, outpu
     assert [path for path in files if SECRET.encode() in path.read_bytes()] == []
 
 
-def test_resume_goes_on_with_the_controllers(first, output) -> None:
-    """From the last checkpoint: the next step, the coefficient and the statistics that the first run ended with."""
-    arguments = ("--resume", NAME, "--run_name", "resumed", "--total_steps", str(STEPS + 1))
-    result = train_sh(*arguments, *SMALL, *KNOBS, timeout=1800, OUTPUT_DIR=str(output))
+def test_a_run_that_was_killed_goes_on_as_if_it_had_not_been(first, output) -> None:
+    """SIGKILL to the launcher alone: its processes end too, and the same name gives the run that nothing happened to.
+
+    Same model, data order, optimizers, random numbers and controllers: the metrics are those of the run ``first``.
+    """
+    before, log = footprint(), output / "killed.log"
+    with log.open("w") as screen:
+        process = subprocess.Popen(
+            [str(ROOT / "train.sh"), "--run_name", "killed", "--total_steps", str(STEPS), *SMALL, *KNOBS],
+            stdout=screen,
+            stderr=subprocess.STDOUT,
+            env=clean_environment(OUTPUT_DIR=str(output)),
+            start_new_session=True,
+        )
+        while f"step {STEPS - 1}/" not in log.read_text():  # after a checkpoint, and a step that is lost
+            assert process.poll() is None, log.read_text()
+            time.sleep(0.2)
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+    result = train_sh("--run_name", "killed", timeout=1800, OUTPUT_DIR=str(output))  # and no flag again
     assert result.status == 0, result.err
-    before, after = metrics(output / "runs" / NAME), metrics(output / "runs" / "resumed")
-    assert max(after) == STEPS + 1
-    assert not {1, STEPS - 1} & after.keys()
-    assert after[STEPS + 1]["actor/reward_kl_penalty_coeff"] != 0.2
-    last = before[STEPS]["actor/reward_kl_penalty_coeff"]
-    step = reference.adaptive(last, before[STEPS]["kl_divergence"], 32, 0.001, 10000)
-    assert after[STEPS + 1]["actor/reward_kl_penalty_coeff"] == pytest.approx(step, rel=1e-6)
-    assert after[STEPS + 1]["reward/running_mean"] != pytest.approx(after[STEPS + 1]["reward_mean"], abs=1e-9)
+    assert f"killed goes on after step {STEPS - 2}\n" in result.out
+    assert footprint() - before == set()
+    steps = [json.loads(line)["step"] for line in (output / "runs" / "killed" / "metrics.jsonl").open()]
+    assert steps == list(range(STEPS + 1))
+    expected, found = metrics(output / "runs" / NAME), metrics(output / "runs" / "killed")
+    assert found[STEPS]["actor/reward_kl_penalty_coeff"] != 0.2
+    for step in range(1, STEPS + 1):
+        assert found[step].keys() == expected[step].keys()
+        for name in (
+            "reward_mean",
+            "policy_loss",
+            "value_loss",
+            "kl_divergence",
+            "actor/grad_norm",
+            "reward/running_mean",
+        ):
+            assert found[step][name] == pytest.approx(expected[step][name], rel=1e-4, abs=1e-6), (step, name)
+        for name in ("actor/reward_kl_penalty_coeff", "critic/grad_norm", "response_length/mean"):
+            assert found[step][name] == pytest.approx(expected[step][name], rel=1e-4, abs=1e-6), (step, name)
+    again = train_sh("--run_name", "killed", timeout=600, OUTPUT_DIR=str(output))
+    assert (again.status, f"nothing to do: killed was trained to step {STEPS}" in again.out) == (0, True)

@@ -15,10 +15,11 @@ from tensordict.tensorclass import NonTensorStack
 from reward.moments import RunningMoments
 from reward.zscore import ZScores
 from tests.test_algorithm_defaults import batch
-from trainer import step, transfer
+from trainer import checkpoints, step, transfer
 from trainer.algorithm import guard, kl, metrics, state
 from trainer.algorithm.options import Options
 from trainer.judge_watch import JudgeWatch
+from trainer.saving import Saver
 
 ALGORITHM = OmegaConf.create({"adv_estimator": "gae", "gamma": 1.0, "lam": 0.95, "kl_penalty": "kl"})
 MASK = torch.tensor([[1.0, 1, 1], [1, 0, 0], [0, 0, 0], [1, 1, 0]])  # row 2 has no verdict
@@ -165,6 +166,8 @@ def bare(trainer_class, folder: Path, mode: str = "disable", **options: object):
     trainer.kl_ctrl_in_reward = kl.controller("adaptive", 0.2, 0.1, 100)
     trainer.zscores, trainer.reward_model = ZScores.of(running_model=True), None
     trainer.global_steps, trainer.scored_share, trainer.judge = 5, 1.0, JudgeWatch()
+    trainer.total_training_steps = 10
+    trainer.saver = Saver(folder, 2, False, {})
     return trainer
 
 
@@ -183,6 +186,7 @@ def test_state_survives_a_restart(trainer_class, tmp_path, monkeypatch) -> None:
     first.kl_ctrl_in_reward.update(0.5, 64)
     first.zscores.see([{"score": n, "rm_score": n, "unscored": 0.0} for n in (1.5, 2.5, 7.0)])
     first._save_checkpoint()
+    assert checkpoints.steps(tmp_path) == [5]
     for mode in ("auto", "resume_path"):
         again = bare(trainer_class, tmp_path, mode)
         again.config.trainer.resume_from_path = str(tmp_path / "global_step_5")

@@ -111,11 +111,12 @@ def test_a_head_size_that_vllm_cannot_serve(tmp_path, small_model) -> None:
     assert len(result.complaints) == 1
 
 
-def test_a_run_is_never_overwritten(tmp_path, small_model) -> None:
+def test_a_folder_that_is_no_run_is_left_alone(tmp_path, small_model) -> None:
     (tmp_path / "runs" / "mine").mkdir(parents=True)
     result = train_sh("--model", str(small_model), "--run_name", "mine", OUTPUT_DIR=str(tmp_path))
     assert result.status == 2
-    assert "--run_name mine: there is such a run" in result.err
+    assert "--run_name mine: there is such a folder in" in result.err
+    assert list((tmp_path / "runs" / "mine").iterdir()) == []
 
 
 def dry_run(output: Path, *arguments: str, **environ: str) -> tuple[Result, Path]:

@@ -7,7 +7,7 @@ import pytest
 
 from tests.command import train_sh
 from tests.test_report import make_run
-from trainer.export import steps
+from trainer.checkpoints import steps
 from trainer.model_card import card
 from trainer.report.record import read
 
@@ -39,7 +39,7 @@ def test_report(output) -> None:
         (("export", "x"), "export: x: no such run in {output}/runs; there is none like it"),
         (("export", "tiny-sums", "--step", "30"), "export: tiny-sums has no checkpoint of step 30; there are: 10, 20"),
         (("export", "tiny-sums", "--out", "{output}/runs"), "export: {output}/runs is there already"),
-        (("--step", "10"), "--out and --step: of ./train.sh score and export"),
+        (("--step", "10"), "--out, --step and --system_prompt: of ./train.sh score"),
     ],
 )
 def test_mistakes(output, words, complaint) -> None:

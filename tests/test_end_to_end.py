@@ -10,11 +10,10 @@ import subprocess
 import time
 from pathlib import Path
 
-import psutil
 import pytest
 
 from data import arith
-from tests.command import clean_environment, metrics, train_sh
+from tests.command import clean_environment, footprint, metrics, train_sh
 from trainer import ROOT
 
 pytestmark = pytest.mark.e2e
@@ -52,19 +51,6 @@ def greedy_accuracy(folder: Path) -> float:
 def left_behind(before: set[str]) -> set[str]:
     """Processes of the stack, sockets and shared memory that were not there before."""
     return footprint() - before
-
-
-def footprint() -> set[str]:
-    names = {
-        f"{p.pid} {' '.join(p.info['cmdline'][:4])}"
-        for p in psutil.process_iter(["cmdline", "status"])
-        if p.info["status"] != psutil.STATUS_ZOMBIE
-        and any(word in " ".join(p.info["cmdline"] or []).lower() for word in ("ray", "vllm", "verl"))
-        and "pytest" not in " ".join(p.info["cmdline"])
-    }
-    shared = {str(path) for path in Path("/dev/shm").iterdir()}
-    temporary = {str(path) for path in Path("/tmp").iterdir() if path.is_socket() or path.name.startswith("ppo-kit-")}
-    return names | shared | temporary
 
 
 @pytest.fixture(scope="module")

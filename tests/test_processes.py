@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from trainer import processes
+from trainer import lock, processes
 
 SUPERVISOR = """
 import os, subprocess, sys, time
@@ -63,6 +63,53 @@ def test_nothing_is_left(tmp_path, dies_first) -> None:
     assert not Path(semaphore).exists()
     assert not Path(shm).exists()
     assert not Path(sock).exists()
+
+
+LAUNCHER = """
+import subprocess, sys, time
+from pathlib import Path
+from trainer import lock, processes
+
+processes.become_subreaper()
+held = lock.take(Path({lock!r}), 0)
+subprocess.Popen(
+    [sys.executable, "-m", "trainer.guard", {tmp!r}, sys.executable, "-c", {child!r}],
+    stdin=subprocess.PIPE, start_new_session=True, pass_fds=[held],
+)
+while not Path({ready!r}).exists():
+    time.sleep(0.05)
+time.sleep(1)  # the guard has looked at what is whose
+print("ready", flush=True)
+time.sleep(60)
+"""
+
+
+def test_nothing_is_left_of_a_launcher_that_was_killed(tmp_path) -> None:
+    """SIGKILL: its processes end, what they hold goes, and only then is the run's folder free for another launch."""
+    unique = f"ppokit-killed-{os.getpid()}"
+    shm, sock, ready, tmp = f"/dev/shm/{unique}", f"/tmp/{unique}.sock", tmp_path / "ready", tmp_path / "tmp"
+    tmp.mkdir()
+    grandchild = GRANDCHILD.format(shm=unique, sock=sock, ready=str(ready), lives=60)
+    child = CHILD.format(grandchild=grandchild) + "import time\ntime.sleep(60)\n"
+    code = LAUNCHER.format(lock=str(tmp_path / "lock"), tmp=str(tmp), child=child, ready=str(ready))
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as launcher:
+        assert launcher.stdout is not None
+        assert launcher.stdout.readline() == "ready\n"
+        assert lock.take(tmp_path / "lock", 0) is None
+        pid, semaphore = ready.read_text().split()
+        assert Path(f"/proc/{pid}").exists()
+        launcher.send_signal(signal.SIGKILL)
+        launcher.wait()
+        assert lock.take(tmp_path / "lock", 30) is not None
+    assert not Path(f"/proc/{pid}").exists()
+    assert not any(Path(path).exists() for path in (semaphore, shm, sock, str(tmp)))
+
+
+@pytest.mark.parametrize(("code", "status"), [("raise SystemExit(3)", 3), ("import os; os.kill(os.getpid(), 9)", -9)])
+def test_the_guard_ends_as_its_command_did(tmp_path, code, status) -> None:
+    command = [sys.executable, "-m", "trainer.guard", str(tmp_path / "tmp"), sys.executable, "-c", code]
+    with subprocess.Popen(command, stdin=subprocess.PIPE) as guard:
+        assert guard.wait(timeout=30) == status
 
 
 STRANGER = """

@@ -49,3 +49,23 @@ def test_alarms_are_told_as_they_come(tmp_path) -> None:
     (alarm,) = [line for line in lines if line.startswith("ALARM")]
     assert alarm.startswith("ALARM reward: every response of the last 5 steps had the reward 0")
     assert lines.index(alarm) == 6
+
+
+def test_what_an_earlier_launch_measured_is_known_and_not_told_again(tmp_path) -> None:
+    (tmp_path / "train.log").write_text("Traceback (most recent call last):\nValueError: of before\n")
+    key = "val-core/arith/acc/mean@1"
+    rows = [{"step": step, "data": data} for step, data in enumerate([{key: 0.5}, {"reward_mean": 0.5}, {key: 0.7}])]
+    (tmp_path / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    said: list[str] = []
+    progress = Progress(tmp_path / "train.log", tmp_path / "metrics.jsonl", 40, said.append)
+    progress.follow()
+    assert said == []
+    assert progress.steps == 2
+    assert [str(each) for each in progress.validations] == ["50.0%", "70.0%"]
+    with (tmp_path / "train.log").open("a") as log:
+        log.write("of now\n")
+    with (tmp_path / "metrics.jsonl").open("a") as metrics:
+        metrics.write('{"step": 3, "data": {"reward_mean": 0.25}}\n')
+    progress.follow()
+    assert [line.split("] ")[1] for line in said] == ["step 3/40  reward 0.250"]
+    assert progress.log_text() == "of now\n"

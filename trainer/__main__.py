@@ -9,10 +9,10 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from omegaconf import DictConfig
+from omegaconf import DictConfig, OmegaConf
 from rich.live import Live
 
-from trainer import account, commands, compose, launch, live, plan, preflight, processes
+from trainer import account, changes, commands, compose, launch, live, plan, preflight, processes, resume
 from trainer.progress import Progress
 from trainer.settings import Settings, UserError, fail, read_settings
 from trainer.survey import survey
@@ -85,12 +85,18 @@ def run(settings: Settings) -> int:
     try:
         tmp = launch.temporary_folder()
         found, made, config = prepare(settings, tmp)
-        made.make_folders()
+        total = int(compose.select(config, "trainer.total_training_steps"))
+        if found.start.step >= total and made.model.is_dir():
+            say(f"nothing to do: {made.name} was trained to step {found.start.step}; the model: {made.model}")
+            say("with more --total_steps it goes on")
+            return 0
+        held = made.make_folders(settings)
+        if found.start.again:
+            go_on(found.start, made, config)
         compose.write(config, made.folder / "config.yaml")
         launch.write_command(settings, made, tmp)
         for line in plan.lines(settings, found, made, config):
             say(line)
-        total = int(compose.select(config, "trainer.total_training_steps"))
         progress = Progress(made.folder / "train.log", made.folder / "metrics.jsonl", total, say)
         story = account.Account(made.folder, say)
 
@@ -99,8 +105,9 @@ def run(settings: Settings) -> int:
             story.refresh(progress.steps)
 
         try:
-            with watch(progress, made):
-                launch.train(settings, made, progress, tmp, each)
+            if found.start.step < total:  # else it was ended after its last step
+                with watch(progress, made):
+                    launch.train(settings, made, progress, tmp, held, each)
             say("exporting the model")
             folder = launch.export(made)
         except tuple(STATES) as ended:
@@ -117,11 +124,24 @@ def run(settings: Settings) -> int:
     return 0
 
 
+def go_on(start: resume.Start, made: launch.Run, config: DictConfig) -> None:
+    """Say where a run goes on and what was changed; make its folder what it was at that step."""
+    where = f"after step {start.step}" if start.checkpoint else "from its beginning, as it has no checkpoint yet"
+    say(f"{made.name} goes on {where}")
+    changed = changes.told(resume.before(made.folder), OmegaConf.to_container(config))
+    if changed:
+        say(f"changed since it was last started: {', '.join(changed)}")
+    if made.model.is_dir():  # of the step where it ended before
+        made.model.rename(made.checkpoints / f"model-step-{start.step}")
+    resume.cut(made.folder, start.step if start.checkpoint else None)
+
+
 def train(settings: Settings) -> int:
     """Train, or show what would be done."""
-    if {"RESULT_PATH", "EXPORT_STEP"} & settings.given:
+    if {"RESULT_PATH", "EXPORT_STEP", "SYSTEM_PROMPT"} & settings.given:
         raise UserError(
-            "--out and --step: of ./train.sh score and export; where a run writes goes by --output_dir and --run_name"
+            "--out, --step and --system_prompt: of ./train.sh score, eval, chat and export; where a run writes goes by "
+            "--output_dir and --run_name"
         )
     announce(settings)
     return dry_run(settings) if settings.dry_run else run(settings)

@@ -100,6 +100,13 @@ def _slow_stage(curves: Curves) -> str:
     return ""
 
 
+def _disk(curves: Curves) -> str:
+    steps, values = curves.columns.get("checkpoint/lacking_gib", ([], []))
+    if steps and steps[-1] == curves.step:
+        return f"the disk is full, a checkpoint lacks {values[-1]:.1f} GiB and is not saved"
+    return ""
+
+
 def _not_finite(curves: Curves) -> str:
     for name in ("policy_loss", "value_loss", "actor/grad_norm", "critic/grad_norm"):
         if any(not math.isfinite(value) for value in curves.last(name, 1)):
@@ -118,6 +125,7 @@ ALARMS: dict[str, tuple[Rule, str]] = {
     "unscored": (_unscored, "see reward/unscored_* in metrics.jsonl for the reasons"),
     "memory": (_memory, "a leak: keep checkpoints close (--save_freq) and go on with --resume before it is full"),
     "slow_stage": (_slow_stage, "look for another process on the machine, a judge that waits, or a disk that is full"),
+    "disk": (_disk, "free some: training goes on, and the checkpoint is saved at the first step after which it fits"),
     "not_finite": (_not_finite, "lower --lr and --critic_lr; the batch of the step is in rollouts/"),
 }
 

@@ -113,6 +113,12 @@ def _rest(values: Mapping[str, Value]) -> list[str]:
         )
         if "${" in str(values[env])
     ]
+    save, test = values["SAVE_FREQ"], values["TEST_FREQ"]
+    if values["KEEP_BEST"] is True and isinstance(save, int) and isinstance(test, int) and save % test:
+        faults.append(
+            f"--keep_best: a checkpoint has a score where its step is validated; make --save_freq {save} a multiple of "
+            f"--test_freq {test}"
+        )
     offload = values["OFFLOAD"]
     if isinstance(offload, list) and len(offload) > 1 and {"none", "all"} & set(offload):
         faults.append(f"--offload {','.join(offload)}: none and all stand alone")

@@ -10,6 +10,7 @@ import shutil
 from pathlib import Path
 
 from trainer import model_card
+from trainer.checkpoints import step_of
 from trainer.report import record
 
 ADAPTER = "lora_adapter"
@@ -74,26 +75,6 @@ def check(folder: Path) -> None:
         logits = model(**prompt).logits
     if not torch.isfinite(logits).all():
         raise RuntimeError("the exported model gives values that are not finite")
-
-
-def latest(checkpoints: Path) -> Path | None:
-    """Return the actor's folder of the last complete checkpoint in ``checkpoints``."""
-    marker = checkpoints / "latest_checkpointed_iteration.txt"
-    if not marker.is_file():
-        return None
-    return checkpoints / f"global_step_{marker.read_text().strip()}" / "actor"
-
-
-def steps(checkpoints: Path) -> list[int]:
-    """Return the steps whose checkpoints are there and complete: none is newer than the marker says."""
-    last = latest(checkpoints)
-    found = sorted(step_of(path) for path in checkpoints.glob("global_step_*/"))
-    return [step for step in found if last is not None and step <= step_of(last.parent)]
-
-
-def step_of(folder: Path) -> int:
-    """Return N of the folder ``global_step_N``."""
-    return int(folder.name.rsplit("_", 1)[1])
 
 
 if __name__ == "__main__":

@@ -21,6 +21,8 @@ COMMANDS = {
     "score FILE": "score the answers of a JSONL file as training would, offline; --out takes the results",
     "judge_check [FILE]": "how far can the LLM judge be trusted? --rm_model A,B compares judges",
     "report RUN [RUN2 ...]": "write report.html of a run, or of several side by side",
+    "eval MODEL": "answer the prompts of --data and score the answers as training would; MODEL is a run or a model",
+    "chat MODEL": "talk to a run's model, or to any; --system_prompt TEXT",
     "export RUN": "write the model of a run's last checkpoint, or that of --step, as a Hugging Face folder; --out DIR",
 }
 SWITCH = {"1": "true", "yes": "true", "on": "true", "0": "false", "no": "false", "off": "false"}
@@ -32,8 +34,8 @@ class Knob:
 
     ``default`` holds everywhere; ``cpu`` replaces it where there is no GPU, and ``tiny`` where the model is
     ``builtin:tiny``. ``allowed`` is an interval (``[0,1]``, ``(0,1]``), a bound (``>=1``, ``>0``) or a list of
-    choices (``a|b``); ``none`` after a range (``>0|none``) is no value at all. ``key`` names the verl settings that
-    it ends in, separated by blanks.
+    choices (``a|b``); ``none`` after a range (``>0|none``) is no value at all, and another word stands for itself.
+    ``key`` names the verl settings that it ends in, separated by blanks.
     """
 
     flag: str
@@ -56,7 +58,7 @@ class Knob:
             return AUTO
         if text == NONE and self.type in ("int", "float") and NONE in self.allowed.split("|"):
             return None
-        if self.type == "text":
+        if self.type == "text" or (self.type == "int" and text in self.allowed.split("|")[1:]):
             return text
         if self.type == "choice":
             return _choice(text, self.allowed)

@@ -16,12 +16,13 @@ from pathlib import Path
 from types import FrameType
 
 from reward import json_text
-from trainer import ROOT, processes, reward_check, reward_place
-from trainer.export import latest
+from trainer import ROOT, checkpoints, lock, processes, remembered, resume, reward_check, reward_place
 from trainer.failure import describe, why_stopped
 from trainer.preflight import Plan
 from trainer.progress import Progress
-from trainer.settings import Settings, UserError
+from trainer.settings import Settings, UserError, as_env
+
+LOCK_WAIT = 30.0  # seconds, until the processes of a launcher that was killed have ended
 
 
 class Stopped(BaseException):
@@ -48,17 +49,21 @@ class Run:
     folder: Path  # config.yaml, train.log, metrics.jsonl, rollouts/, summary.json, report.html
     checkpoints: Path  # global_step_N/ and, when it is over, model/
 
-    def make_folders(self) -> None:
-        """Make the run's folders.
+    def make_folders(self, settings: Settings) -> int:
+        """Make the run's folders, or take those of the run that goes on; return the lock that says they are in use.
 
         Raises:
-            UserError: another run took the name meanwhile.
+            UserError: somebody trains in them.
         """
-        try:
-            self.folder.mkdir(parents=True)
-            self.checkpoints.mkdir(parents=True)
-        except FileExistsError as error:
-            raise UserError(f"--run_name {self.name}: {error.filename} is there already; take another name") from None
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.checkpoints.mkdir(parents=True, exist_ok=True)
+        held = lock.take(self.folder / "lock", LOCK_WAIT)
+        if held is None:
+            raise UserError(f"--run_name {self.name}: this run is being trained; take another name, or end that one")
+        given = {env: settings.values[env] for env in settings.given}
+        texts = {env: "none" if value is None else as_env(value) for env, value in given.items()}
+        remembered.write(self.folder, texts, settings.overrides)
+        return held
 
     @property
     def model(self) -> Path:
@@ -70,9 +75,9 @@ def new_run(settings: Settings) -> Run:
     """Name the run; its folders are made by ``make_folders``, when nothing can be wrong any more.
 
     Raises:
-        UserError: a run of that name exists.
+        UserError: it cannot have that name.
     """
-    name = settings.text("RUN_NAME")
+    name = resume.name(settings)
     if name == "auto":
         model, data = (settings.text(env).removeprefix("builtin:") for env in ("MODEL_PATH", "DATA"))
         parts = [Path(model).name, Path(data).stem, time.strftime("%Y%m%d-%H%M%S")]
@@ -80,12 +85,8 @@ def new_run(settings: Settings) -> Run:
     if Path(name).name != name or name in (".", ".."):
         raise UserError(f"--run_name {name!r}: a name of one folder, without slashes")
     output = settings.output
-    if settings.dry_run:
-        return Run(name, output / "dry_runs" / name, output / "checkpoints" / name)
-    run = Run(name, output / "runs" / name, output / "checkpoints" / name)
-    if run.folder.exists() or run.checkpoints.exists():
-        raise UserError(f"--run_name {name}: there is such a run in {output}; take another name, or remove that one")
-    return run
+    folder = output / ("dry_runs" if settings.dry_run else "runs") / name
+    return Run(name, folder, output / "checkpoints" / name)
 
 
 def environment(settings: Settings, plan: Plan, run: Run, tmp: Path) -> dict[str, str]:
@@ -94,9 +95,9 @@ def environment(settings: Settings, plan: Plan, run: Run, tmp: Path) -> dict[str
     total, steps = plan.total_steps(settings), plan.steps_per_epoch(settings)
     length = settings.integer("MAX_PROMPT_LENGTH") + settings.integer("MAX_RESPONSE_LENGTH")
     model = reward_place.environment(settings, plan.reward_model)
-    judge = ""
+    judge, resumed = "", resume.place(settings)[0] if settings.text("RESUME") else ""
     if plan.judge:
-        judge = dataclasses.replace(plan.judge, run=run.name, resumed=settings.text("RESUME")).to_json()
+        judge = dataclasses.replace(plan.judge, run=run.name, resumed=resumed).to_json()
     return settings.environment() | {
         "RUN_NAME": run.name,
         "KIT_ROOT": str(ROOT),
@@ -111,7 +112,8 @@ def environment(settings: Settings, plan: Plan, run: Run, tmp: Path) -> dict[str
         "KIT_EPOCHS": str(_epochs(plan, total, steps) or settings.integer("EPOCHS")),
         "KIT_MODEL_LENGTH": str(max(length, 128)),  # vLLM's KV cache comes in blocks of 128 tokens
         "KIT_BUCKET_MB": str(plan.bucket_mb),
-        "KIT_RESUME": str(plan.resume_from or ""),
+        "KIT_RESUME": str(plan.start.checkpoint or ""),
+        "KIT_VALIDATE_FIRST": str(not _is_validated(plan, run)).lower(),
         "KIT_REWARD_FN": reward_check.reward_fn(settings),
         "KIT_REWARD_KEYS": f"[{','.join(map(hydra_text, plan.reward_keys))}]",
         "KIT_COMPOSITE": json_text.dumps(reward_check.composite(settings, judge, model["KIT_REWARD_MODEL"])),
@@ -123,6 +125,11 @@ def environment(settings: Settings, plan: Plan, run: Run, tmp: Path) -> dict[str
 def _epochs(plan: Plan, total: int | None, steps: int | None) -> int | None:
     """Return as many epochs as the steps take: verl ends with either, and saves only at the last step."""
     return -(-total // steps) + (not plan.exact) if total is not None and steps else None
+
+
+def _is_validated(plan: Plan, run: Run) -> bool:
+    """Whether the run goes on from a step whose validation it has, or that has none."""
+    return plan.start.again and plan.start.step > 0 and resume.validated(run.folder / "metrics.jsonl", plan.start.step)
 
 
 def engine_environment(settings: Settings, run: Run, tmp: Path) -> dict[str, str]:
@@ -189,7 +196,7 @@ def write_command(settings: Settings, run: Run, tmp: Path) -> str:
     return text
 
 
-def train(settings: Settings, run: Run, progress: Progress, tmp: Path, each: Callable[[], None]) -> None:
+def train(settings: Settings, run: Run, progress: Progress, tmp: Path, held: int, each: Callable[[], None]) -> None:
     """Run verl to its end, calling ``each`` twice a second.
 
     Raises:
@@ -199,14 +206,15 @@ def train(settings: Settings, run: Run, progress: Progress, tmp: Path, each: Cal
     """
     stop_on = settings.values["STOP_ON"]
     assert isinstance(stop_on, list)
-    with progress.log.open("wb") as output:
+    with progress.log.open("ab") as output:
         process = subprocess.Popen(
-            command(run),
-            stdin=subprocess.DEVNULL,
+            [sys.executable, "-m", "trainer.guard", str(tmp), *command(run)],
+            stdin=subprocess.PIPE,  # that it ends tells the guard that this process has ended
             stdout=output,
             stderr=subprocess.STDOUT,
             env=process_environment(settings, run, tmp),
             start_new_session=True,  # Ctrl-C reaches this process alone, which ends the others in order
+            pass_fds=[held],  # the lock of its folder,
         )
         while process.poll() is None:
             time.sleep(0.5)
@@ -217,7 +225,7 @@ def train(settings: Settings, run: Run, progress: Progress, tmp: Path, each: Cal
                     raise RunFailed(f"ended at step {alarm.step} by --stop_on {alarm.name}: {alarm.cause}{_saved(run)}")
     progress.follow()
     if process.returncode:
-        text = progress.log.read_text(encoding="utf-8", errors="replace")
+        text = progress.log_text()
         why = why_stopped(text)
         if why is not None:
             raise Paused(f"{why}; the run is saved: the same command with --resume {run.name} goes on")
@@ -225,26 +233,26 @@ def train(settings: Settings, run: Run, progress: Progress, tmp: Path, each: Cal
 
 
 def _saved(run: Run) -> str:
-    checkpoint = latest(run.checkpoints)
+    checkpoint = checkpoints.latest(run.checkpoints)
     if checkpoint is None:
         return "; there is no checkpoint yet"
-    return f"; --resume {run.name} goes on from {checkpoint.parent.name}"
+    return f"; --resume {run.name} goes on from {checkpoint.name}"
 
 
 def export(run: Run, checkpoint: Path | None = None, target: Path | None = None) -> Path:
-    """Export a checkpoint (the actor's folder), the last one if none is named; return the folder.
+    """Export a checkpoint (the folder of a step), the last one if none is named; return the folder.
 
     Raises:
         RunFailed: there is no checkpoint, or it cannot be exported.
     """
-    checkpoint = checkpoint or latest(run.checkpoints)
+    checkpoint = checkpoint or checkpoints.latest(run.checkpoints)
     target = target or run.model
     if checkpoint is None:
         raise RunFailed(f"the run left no checkpoint in {run.checkpoints}")
     log = run.folder / "export.log"
     with log.open("wb") as output:
         status = subprocess.call(
-            [sys.executable, "-m", "trainer.export", str(checkpoint), str(target), str(run.folder)],
+            [sys.executable, "-m", "trainer.export", str(checkpoint / "actor"), str(target), str(run.folder)],
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,

@@ -105,6 +105,6 @@ def _steps(settings: Settings, plan: Plan, config: DictConfig) -> str:
     text = f"{trainer.total_training_steps} (one pass over the data is {steps})"
     if steps is None:
         text = str(trainer.total_training_steps or f"{trainer.total_epochs} passes over the data")
-    if plan.resume_from:
-        text += f", from {plan.resume_from}"
+    if plan.start.checkpoint:
+        text += f", from {plan.start.checkpoint}"
     return f"{text}; validation every {trainer.test_freq}, a checkpoint every {trainer.save_freq}"

@@ -21,7 +21,7 @@ from reward.judge import cluster
 from reward.model.spec import Spec
 from reward.moments import RunningMoments
 from reward.zscore import ZScores
-from trainer import step, transfer, validation
+from trainer import changes, checkpoints, progress, saving, step, transfer, validation
 from trainer.algorithm import guard, kl, losses, state
 from trainer.algorithm.metrics import watched
 from trainer.algorithm.options import Options
@@ -52,6 +52,13 @@ class KitPPOTrainer(PPOTrainerSync):  # type: ignore[misc]
         if config.algorithm.use_kl_in_reward:
             control = config.algorithm.kl_ctrl
             self.kl_ctrl_in_reward = kl.controller(control.type, control.kl_coef, control.target_kl, control.horizon)
+        self.saver = saving.Saver(
+            Path(config.trainer.default_local_dir),
+            self.options.keep,
+            self.options.keep_best,
+            {"settings": changes.of_checkpoint(OmegaConf.to_container(config, resolve=True))},
+            saving.weight_bytes(Path(config.actor_rollout_ref.model.path)),
+        )
 
     def _setup(self) -> None:
         """Set up as verl does, a reward model of the transformers engine first; then give workers the kit's losses."""
@@ -184,6 +191,7 @@ class KitPPOTrainer(PPOTrainerSync):  # type: ignore[misc]
                 del metrics[name]
         metrics.update(watched(metrics))
         metrics.update(self.judge.metrics)
+        metrics.update(self.saver.metrics)
 
     def on_step_begin(self) -> None:
         """Stop here if the judge said so: the step before is saved, and its metrics are written."""
@@ -191,15 +199,28 @@ class KitPPOTrainer(PPOTrainerSync):  # type: ignore[misc]
         super().on_step_begin()
 
     def on_step_end(self) -> None:
-        """Hear from the judge, and save where it says that the run should stop."""
+        """Hear from the judge, and save where it says that the run should stop; make up for a save that was lost."""
         self.judge.after_step(self._save_once)
+        if self.saver.owed:
+            self._save_once()
         super().on_step_end()
 
     def _save_once(self) -> None:
         frequency = self.config.trainer.save_freq
-        last = self.global_steps >= self.total_training_steps
-        if frequency <= 0 or not (last or self.global_steps % frequency == 0):  # else verl has just done it
+        if frequency <= 0 or not (self._is_last or self.global_steps % frequency == 0):  # else verl has just done it
             self._save_checkpoint()
+
+    @property
+    def _is_last(self) -> bool:
+        return bool(self.global_steps >= self.total_training_steps)
+
+    def _validate(self) -> dict[str, float]:
+        """Validate; the checkpoint of this step, if there is one, gets the score."""
+        found: dict[str, float] = super()._validate()
+        result = progress.held_out(self.global_steps, found)
+        if result is not None:
+            self.saver.scored(self.global_steps, checkpoints.Score(result.name, result.value))
+        return found
 
     def _val_metrics_update(
         self,
@@ -228,10 +249,13 @@ class KitPPOTrainer(PPOTrainerSync):  # type: ignore[misc]
         super()._dump_generations(inputs, outputs, gts, infos.get("reward", scores), infos, dump_path)
 
     def _save_checkpoint(self) -> None:
-        """Save the kit's state first: verl's marker of a complete checkpoint comes last."""
-        folder = Path(self.config.trainer.default_local_dir) / f"global_step_{self.global_steps}"
-        state.write(folder, {name: part.state_dict() for name, part in self._stateful().items()})
-        super()._save_checkpoint()
+        """Save what verl saves and the kit's state; it is a checkpoint when all of that is on the disk."""
+
+        def write(folder: Path) -> None:
+            state.write(folder, {name: part.state_dict() for name, part in self._stateful().items()})
+            super(KitPPOTrainer, self)._save_checkpoint()
+
+        self.saver.save(self.global_steps, write, self._is_last)
 
     def _load_checkpoint(self) -> None:
         """Load the kit's state from the checkpoint that verl resumes from, if it does."""

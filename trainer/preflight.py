@@ -1,6 +1,5 @@
 """All that can be known to fail before Ray starts, but what follows from the composed configuration (``survey``)."""
 
-import difflib
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
@@ -12,8 +11,7 @@ from data import models, parquet
 from data.report import Lengths, report
 from reward.judge.config import JudgeConfig
 from reward.model.spec import Spec
-from trainer import installed, judge, reward_check, surroundings
-from trainer.export import latest
+from trainer import installed, judge, resume, reward_check, surroundings
 from trainer.findings import Finding, aside, failures, guarded
 from trainer.settings import Settings, UserError
 
@@ -29,7 +27,7 @@ class Plan:
     val_file: Path
     rows: tuple[int, int] | None  # prompts to train on, and held out; None in a dry run that did not read them
     bucket_mb: int
-    resume_from: Path | None = None
+    start: resume.Start = field(default_factory=resume.Start)
     reward_keys: tuple[str, ...] = ()  # what --reward_fn returns
     exact: bool = True  # whether each prompt was measured; of many, a sample is, and verl may leave out a few more
     reward_model: Spec | None = None
@@ -54,7 +52,7 @@ class Facts:
     files: tuple[Path, Path] | None = None
     rows: tuple[int, int] | None = None
     model: models.Model | None = None
-    resume_from: Path | None = None
+    start: resume.Start = field(default_factory=resume.Start)
     keys: tuple[str, ...] = ()
     exact: bool = True
     reward_model: Spec | None = None
@@ -118,7 +116,7 @@ def look(settings: Settings, say: Callable[[str], None], make: bool = True) -> t
     if fatal(settings, findings) or facts.model is None or facts.files is None:
         return None, findings
     plan = Plan(
-        facts.model, *facts.files, facts.rows, bucket_megabytes(facts.model), facts.resume_from, facts.keys,
+        facts.model, *facts.files, facts.rows, bucket_megabytes(facts.model), facts.start, facts.keys,
         facts.exact, facts.reward_model, facts.judge,
     )  # fmt: skip
     return plan, findings
@@ -179,10 +177,10 @@ def _tokenizer(settings: Settings, facts: Facts, *needed: Future[list[Finding]])
 
 
 def _resume(settings: Settings, facts: Facts) -> Iterator[Finding]:
-    facts.resume_from, faults = _checkpoint_to_resume(settings)
+    facts.start, faults = resume.start(settings)
     yield from failures("resume", faults)
-    if facts.resume_from:
-        yield Finding("resume", "ok", f"from {facts.resume_from}")
+    if facts.start.checkpoint:
+        yield Finding("resume", "ok", f"from {facts.start.checkpoint}")
 
 
 def _loggers(settings: Settings) -> Iterator[Finding]:
@@ -291,21 +289,6 @@ def _tell_of_data(
             f"the longest measured has {lengths.longest} tokens: raise it, or lower --batch_size"
         )
     return (left, found.held_out), lengths.measured >= found.rows
-
-
-def _checkpoint_to_resume(settings: Settings) -> tuple[Path | None, list[str]]:
-    """Return the folder of the last checkpoint of the run to go on from."""
-    name = settings.text("RESUME")
-    if not name:
-        return None, []
-    folder = settings.output / "checkpoints" / name
-    actor = latest(folder)
-    if actor is not None and actor.is_dir():
-        return actor.parent, []
-    runs = [path.name for path in folder.parent.glob("*/") if latest(path)]
-    near = difflib.get_close_matches(name, runs, n=3, cutoff=0.3)
-    hint = f"there are checkpoints of {', '.join(near)}" if near else f"no run in {settings.output} has one"
-    return None, [f"--resume {name}: no such run has a checkpoint; {hint}"]
 
 
 def bucket_megabytes(model: models.Model) -> int:

@@ -27,8 +27,8 @@ SHOWN = {
     "value_loss": "value loss {:.3f}",
     "timing_s/step": "{:.1f} s",
 }
-# What reward/judge/gateway.py and cache.py log that a person should know.
-WARNING = re.compile(r"\d+% of the judge's budget is spent: .*|the judge's cache .*")
+# What reward/judge/gateway.py and cache.py and trainer/saving.py log that a person should know.
+WARNING = re.compile(r"\d+% of the judge's budget is spent: .*|the judge's cache .*|checkpoint of step \d+ waits: .*")
 REPORT_EVERY = 30.0  # seconds of silence before a sign of life
 
 
@@ -71,11 +71,24 @@ class Progress:
     watched: bool = False  # on a live screen, which shows each step itself
 
     def __post_init__(self) -> None:
-        """Start from the beginning of both files."""
-        self._offsets = {self.log: 0, self.metrics: 0}
+        """Start where both files end; what an earlier launch of the run has measured is known, and not told again."""
+        self._log_start = self.log.stat().st_size if self.log.is_file() else 0
+        self._offsets = {self.log: self._log_start, self.metrics: 0}
         self.phase = "starting Ray"
         self.start = self.phase_start = self._last = time.monotonic()
         self._watch = Watch()
+        for step, data in rows(self._new_lines(self.metrics)):
+            self.curves.add(step, data)
+            self._watch.look(self.curves)
+            self.steps = step
+            if validation := held_out(step, data):
+                self.validations.append(validation)
+
+    def log_text(self) -> str:
+        """Return what was logged since this launch."""
+        with self.log.open("rb") as file:
+            file.seek(self._log_start)
+            return file.read().decode(errors="replace")
 
     def follow(self) -> None:
         """Say what has happened since the last call."""

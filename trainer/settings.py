@@ -5,6 +5,7 @@ column for no GPU, its column for ``builtin:tiny``, env vars, flags (which ``tra
 overrides for verl. Defaults of batch sizes give way to the nearest sizes that fit (``trainer.batch``).
 """
 
+import contextlib
 import difflib
 import os
 import sys
@@ -12,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from trainer import ROOT, batch, machine, overrides
+from trainer import ROOT, batch, machine, overrides, remembered
 from trainer.contradictions import contradictions
 from trainer.knobs import AUTO, Knob, Value, load_knobs
 from trainer.reward_choice import RewardChoice, choose
@@ -61,12 +62,16 @@ class Settings:
     @property
     def output(self) -> Path:
         """The folder of runs and checkpoints: the kit's own, unless one was given."""
-        base = Path.cwd() if "OUTPUT_DIR" in self.given else ROOT
-        return (base / Path(self.text("OUTPUT_DIR")).expanduser()).resolve()
+        return output_folder(self.text("OUTPUT_DIR"), "OUTPUT_DIR" in self.given)
 
     def environment(self) -> dict[str, str]:
         """Return the knobs as env vars, in the form that ``config/*.yaml`` reads."""
         return {env: as_env(value) for env, value in self.values.items()}
+
+
+def output_folder(text: str, given: bool) -> Path:
+    """Return the folder of runs and checkpoints; one that was given is as seen from the working directory."""
+    return ((Path.cwd() if given else ROOT) / Path(text).expanduser()).resolve()
 
 
 def as_env(value: Value) -> str:
@@ -81,6 +86,8 @@ def as_env(value: Value) -> str:
 def read_settings(environ: Mapping[str, str], words: Sequence[str], gpus: int | None = None) -> Settings:
     """Read the knobs from ``environ`` and the raw overrides from ``words``.
 
+    A run that goes on was given more before, which holds where nothing else is given now.
+
     ``gpus`` is the number of GPUs; by default it is asked from the machine.
 
     Raises:
@@ -90,6 +97,8 @@ def read_settings(environ: Mapping[str, str], words: Sequence[str], gpus: int | 
     values, faults = _given(environ, knobs)
     raw, rest, wrong = overrides.read(words, knobs)
     faults = _faults_of_flags(environ, knobs) + faults + wrong
+    before, words_before = _given_before(values | raw, knobs)
+    values, rest = before | values, remembered.merged(words_before, rest)
     given = frozenset(values.keys() | raw.keys())
     values |= raw
     free = batch.free_sizes(values)
@@ -128,6 +137,22 @@ def _given(environ: Mapping[str, str], knobs: Sequence[Knob]) -> tuple[dict[str,
         except ValueError as error:
             faults.append(f"{name}={text!r}: {error}")
     return values, faults
+
+
+def _given_before(now: Mapping[str, Value], knobs: Sequence[Knob]) -> tuple[dict[str, Value], list[str]]:
+    """Return what the run that ``now`` names was given when it was last started, and its overrides."""
+    default = next(knob.default for knob in knobs if knob.env == "OUTPUT_DIR")
+    runs = output_folder(str(now.get("OUTPUT_DIR", default)), "OUTPUT_DIR" in now) / "runs"
+    names = [str(now.get("RUN_NAME", "")), remembered.run_of(str(now.get("RESUME", "")))]  # its own, or its origin
+    texts, words = next((remembered.read(runs / name) for name in names if name and (runs / name).is_dir()), ({}, []))
+    if {"EPOCHS", "TOTAL_STEPS"} & now.keys():  # each says how long
+        texts = {env: text for env, text in texts.items() if env not in ("EPOCHS", "TOTAL_STEPS")}
+    found: dict[str, Value] = {}
+    for knob in knobs:
+        if knob.env in texts:
+            with contextlib.suppress(ValueError):  # of another version of the kit
+                found[knob.env] = knob.parse(texts[knob.env])
+    return found, words
 
 
 def _with_defaults(knobs: Sequence[Knob], values: Mapping[str, Value]) -> dict[str, Value]:

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from omegaconf import DictConfig
+from omegaconf import DictConfig, OmegaConf
 
-from trainer import compose, export, launch, preflight, surroundings
+from trainer import compose, launch, preflight, resume, surroundings
 from trainer.findings import Finding, guarded
 from trainer.forecast import advice, host, memory, model, table
 from trainer.forecast.run import RunSize
@@ -56,13 +56,17 @@ def _composed(
 ) -> Iterator[Finding]:
     """Verl's configuration, and the sizes that it divides by one another."""
     config = compose.resolve(launch.environment(settings, plan, run, tmp), settings)
-    shape = Shape.of_config(config, plan.model.config)
-    faults = shape.faults()
-    total = plan.total_steps(settings)
-    if plan.resume_from and total is not None and export.step_of(plan.resume_from) >= total:
+    shape, plain, total = (
+        Shape.of_config(config, plan.model.config),
+        OmegaConf.to_container(config),
+        plan.total_steps(settings),
+    )
+    assert isinstance(plain, dict)
+    faults = [*shape.faults(), *resume.faults(plan.start, plain, run.folder)]
+    if not plan.start.again and total is not None and 0 < total <= plan.start.step:
         faults.append(
-            f"--resume {settings.text('RESUME')}: its last checkpoint, {plan.resume_from.name}, is not before step "
-            f"{total}, where this run ends; raise --total_steps or --epochs"
+            f"--resume {settings.text('RESUME')}: its last checkpoint is of step {plan.start.step}, which is not "
+            f"before step {total}, where this run ends; raise --total_steps or --epochs"
         )
     for fault in faults:
         yield Finding("batch", "fail", fault)

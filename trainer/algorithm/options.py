@@ -18,6 +18,8 @@ class Options:
     target_kl: float | None = None
     value_loss: str = "squared"
     huber_delta: float = 0.5
+    keep: int = 2  # checkpoints
+    keep_best: bool = False  # and the one with the highest held-out score
     dump: str | None = None  # a folder: each step's batch is saved there, for tests and for a look
 
     @classmethod

@@ -11,12 +11,17 @@ FILE = "kit_state.json"
 def write(folder: Path, state: dict[str, Any]) -> None:
     """Write the state into a checkpoint's folder; the file is whole or not there."""
     folder.mkdir(parents=True, exist_ok=True)
-    partial = folder / f"{FILE}.partial"
+    write_json(folder / FILE, state)
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write a JSON file that is whole or not there, on the disk when this returns."""
+    partial = path.with_name(f"{path.name}.partial")
     with partial.open("w", encoding="utf-8") as file:
-        json.dump(state, file, allow_nan=False)
+        json.dump(value, file, allow_nan=False)
         file.flush()
         os.fsync(file.fileno())
-    partial.replace(folder / FILE)
+    partial.replace(path)
 
 
 def read(folder: Path) -> dict[str, Any] | None:

@@ -29,9 +29,9 @@ def run(settings: Settings, words: Sequence[str]) -> int:
     source = Path(words[0])
     out = Path(settings.text("RESULT_PATH") or source.with_suffix(".scored.jsonl"))
     started = time.monotonic()
-    model = _reward_model(settings)
+    model = reward_model_of(settings)
     try:
-        reward = _reward(settings, model, source, judged)
+        reward = reward_of(settings, model, judged, source)
         summary = offline.run(source, out, reward, _tell)
     except (offline.ScoreError, RewardFunctionError, OSError) as error:
         raise UserError(str(error)) from None
@@ -47,15 +47,17 @@ def run(settings: Settings, words: Sequence[str]) -> int:
     return 0
 
 
-def _reward(settings: Settings, model: Spec | None, source: Path, judged: JudgeConfig | None) -> row.Reward:
-    """Return what training would score with; for pairs of answers, the model alone."""
+def reward_of(
+    settings: Settings, model: Spec | None, judged: JudgeConfig | None, source: Path | None = None
+) -> row.Reward:
+    """Return what training would score with; for a ``source`` with pairs of answers, the model alone."""
     kind, spec, threads = settings.reward.kind, "", row.THREADS
     by_judge = judged.to_json() if judged else ""
     if judged:
         threads = max(threads, judged.concurrency)
     if model is not None:
         threads = max(threads, 2 * model.micro_batch)  # so that a batch waits while another is computed
-    if kind == "model" and source.is_file():
+    if kind == "model" and source is not None and source.is_file():
         from reward.model.offline import holds_pairs
 
         kind = "pairs" if holds_pairs(source) else kind
@@ -71,7 +73,7 @@ def _reward(settings: Settings, model: Spec | None, source: Path, judged: JudgeC
     return row.Reward(kind, spec, threads, running=kind == "model" and settings.text("RM_NORMALIZE") == "running")
 
 
-def _reward_model(settings: Settings) -> Spec | None:
+def reward_model_of(settings: Settings) -> Spec | None:
     """Return the reward model as it is used here: a running server, or in this process.
 
     Raises:

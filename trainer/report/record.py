@@ -9,6 +9,7 @@ import yaml
 
 from trainer import curves, progress
 from trainer.alarms import Alarm, Watch
+from trainer.changes import flat
 
 SAMPLES = 8  # prompts shown
 
@@ -72,16 +73,6 @@ def read(folder: Path) -> Record:
         json.loads(_text(folder / "summary.json") or "{}"),
         bool(lines),
     )
-
-
-def flat(node: Any, prefix: str = "") -> dict[str, Any]:
-    """Return a configuration by dotted keys."""
-    if not isinstance(node, dict):
-        return {prefix: node}
-    found: dict[str, Any] = {}
-    for key, value in node.items():
-        found |= flat(value, f"{prefix}.{key}" if prefix else str(key))
-    return found
 
 
 def _samples(folder: Path) -> tuple[list[Sample], tuple[int, int]]:

@@ -1,0 +1,188 @@
+"""A run's checkpoints, ``global_step_N``: whole or none, kept or removed, with the score of their step.
+
+A folder is a checkpoint from the moment that ``complete.json`` is in it. That file is written last, when all others
+are on the disk, and appears under its name at once; it is removed first. So whatever is killed in between leaves a
+folder without it, which nobody takes for a checkpoint and the next save clears away.
+"""
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from trainer.algorithm import state
+
+MARK = "complete.json"
+SCORE = "score.json"
+VERLS_MARK = "latest_checkpointed_iteration.txt"
+
+
+@dataclass(frozen=True)
+class Score:
+    """What the validation of a step found: ``name`` is accuracy or reward; a higher ``value`` is better."""
+
+    name: str
+    value: float
+
+
+def folder_of(root: Path, step: int) -> Path:
+    """Return the folder of a step's checkpoint in the run's folder ``root``."""
+    return root / f"global_step_{step}"
+
+
+def step_of(folder: Path) -> int:
+    """Return N of the folder ``global_step_N``."""
+    return int(folder.name.rsplit("_", 1)[1])
+
+
+def begin(folder: Path) -> None:
+    """Make the empty folder of a checkpoint, and clear away what saves that were cut off have left beside it."""
+    for each in _folders(folder.parent):
+        if each == folder or not is_whole(each):
+            remove(each)
+    folder.mkdir(parents=True)
+
+
+def commit(folder: Path, facts: Mapping[str, Any]) -> None:
+    """Bring every file to the disk, then mark the folder as a checkpoint; ``facts`` are written into the mark."""
+    files = {}
+    for path in sorted(folder.rglob("*")):
+        _to_disk(path)
+        if path.is_file():
+            files[str(path.relative_to(folder))] = path.stat().st_size
+    _to_disk(folder)
+    state.write_json(folder / MARK, {"step": step_of(folder), "files": files, **facts})
+    _to_disk(folder)
+    _to_disk(folder.parent)
+
+
+def _to_disk(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def remove(folder: Path) -> None:
+    """Remove a checkpoint, or what is left of one."""
+    (folder / MARK).unlink(missing_ok=True)
+    shutil.rmtree(folder)
+
+
+def is_whole(folder: Path) -> bool:
+    """Whether the folder is a checkpoint; one of verl's own trainer is, if it is not newer than verl's marker says."""
+    if (folder / MARK).is_file():
+        return True
+    marker = folder.parent / VERLS_MARK
+    if (folder / state.FILE).exists() or not marker.is_file():
+        return False
+    text = marker.read_text(encoding="utf-8").strip()
+    return text.isdigit() and step_of(folder) <= int(text) and (folder / "actor").is_dir()
+
+
+def steps(root: Path) -> list[int]:
+    """Return the steps of the checkpoints in ``root``, in order."""
+    return [step_of(folder) for folder in _folders(root) if is_whole(folder)]
+
+
+def latest(root: Path) -> Path | None:
+    """Return the folder of the newest checkpoint in ``root``."""
+    found = steps(root)
+    return folder_of(root, found[-1]) if found else None
+
+
+def _folders(root: Path) -> list[Path]:
+    found = [path for path in root.glob("global_step_*/") if path.name.rsplit("_", 1)[1].isdigit()]
+    return sorted(found, key=step_of)
+
+
+def facts(folder: Path) -> dict[str, Any]:
+    """Return what ``commit`` was given, and ``files``, their sizes in bytes; empty for verl's own trainer.
+
+    Raises:
+        ValueError: the mark cannot be read.
+    """
+    if not (folder / MARK).is_file():
+        return {}
+    found = json.loads((folder / MARK).read_text(encoding="utf-8"))
+    if not isinstance(found, dict) or not isinstance(found.get("files"), dict):
+        raise ValueError(f"{folder / MARK} is not what this trainer writes")
+    return found
+
+
+def damage(folder: Path) -> str:
+    """Return what is wrong with the files of a checkpoint that was whole once; empty where nothing is."""
+    try:
+        files = facts(folder).get("files", {})
+    except ValueError as error:
+        return f"{folder / MARK} cannot be read ({error})"
+    for name, size in files.items():
+        path = folder / name
+        if not path.is_file():
+            return f"{path} is gone"
+        if path.stat().st_size != size:
+            return f"{path} has {path.stat().st_size:,} bytes, and was saved with {size:,}"
+    return ""
+
+
+def set_score(folder: Path, score: Score) -> None:
+    """Write down what the validation of this checkpoint's step found."""
+    if is_whole(folder):
+        state.write_json(folder / SCORE, asdict(score))
+
+
+def score(folder: Path) -> Score | None:
+    """Return what the validation of this checkpoint's step found; None where there was none."""
+    path = folder / SCORE
+    return Score(**json.loads(path.read_text(encoding="utf-8"))) if path.is_file() else None
+
+
+def best(root: Path) -> int | None:
+    """Return the step of the checkpoint with the highest score, the later of equals; None where none has a score."""
+    scored = [(found, step) for step in steps(root) if (found := score(folder_of(root, step)))]
+    if not scored:
+        return None
+    name = scored[-1][0].name  # scores of another kind, from before the reward was changed, do not compare
+    return max((found.value, step) for found, step in scored if found.name == name)[1]
+
+
+def removable(root: Path, keep_best: bool) -> list[int]:
+    """Return the steps that can be done without, the oldest first: all but the newest, and the best if it is kept."""
+    found = steps(root)
+    kept = {found[-1]} if found else set()
+    if keep_best:
+        kept.add(best(root) or -1)
+    return [step for step in found if step not in kept]
+
+
+def prune(root: Path, keep: int, keep_best: bool) -> None:
+    """Remove all but the newest ``keep`` checkpoints, and the best one if ``keep_best``."""
+    newest = steps(root)[-keep:]
+    for step in removable(root, keep_best):
+        if step not in newest:
+            remove(folder_of(root, step))
+
+
+def size(folder: Path) -> int:
+    """Return the bytes of a checkpoint."""
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
+def free(root: Path) -> int:
+    """Return the bytes that are free for this user on the disk of ``root``."""
+    return shutil.disk_usage(root).free
+
+
+def make_room(root: Path, needed: int, keep_best: bool, free: Callable[[Path], int] = free) -> int:
+    """Remove old checkpoints, one after another, until ``needed`` bytes are free; return how many bytes are lacking.
+
+    The newest checkpoint stays, and the best one if ``keep_best``: a save may still fail.
+    """
+    old = removable(root, keep_best)
+    while (lacking := needed - free(root)) > 0 and old:
+        remove(folder_of(root, old.pop(0)))
+    return max(lacking, 0)

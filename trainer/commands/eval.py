@@ -1,0 +1,203 @@
+"""``./train.sh eval MODEL``: prompts answered by a model, and the answers scored as training would."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+
+from data import parquet
+from reward.errors import RewardFunctionError
+from reward.zscore import ZScores
+from trainer import answers, chosen, judge, launch, processes, reward_check, scores
+from trainer.commands.score import reward_model_of, reward_of
+from trainer.failure import describe
+from trainer.settings import Settings, UserError, read_settings
+
+
+def run(settings: Settings, words: Sequence[str]) -> int:
+    """Answer, score, print the table; return the exit status.
+
+    Raises:
+        UserError: the model, the data or the reward is not there.
+        RunFailed: the model cannot answer.
+    """
+    if len(words) > 1 or (words and "MODEL_PATH" in settings.given):
+        raise UserError(f"eval: one model is wanted, as in ./train.sh eval RUN, not {list(words)}")
+    name = words[0] if words else settings.text("MODEL_PATH")
+    asked, settings = settings, _with_what_the_run_was_given(settings, name)
+    judged, faults = judge.plan(settings)
+    faults += reward_check.function_faults(settings)
+    if faults:
+        raise UserError(*faults)
+    rows = _rows(settings)
+    try:
+        reward = reward_of(settings, reward_model_of(settings), judged)
+        score = reward.line_scorer()
+    except RewardFunctionError as error:
+        raise UserError(str(error)) from None
+    stamp = f"{Path(name).name.replace(':', '-')}-{time.strftime('%Y%m%d-%H%M%S')}.jsonl"
+    out = Path(asked.text("RESULT_PATH") or settings.output / "evals" / stamp)
+    if out.exists():
+        raise UserError(f"eval: {out} is there already; remove it, or name another file with --out")
+    folder, called = chosen.model(settings, "eval", name, lambda text: print(text, flush=True))
+    out.parent.mkdir(parents=True, exist_ok=True)
+    count = pq.read_metadata(rows).num_rows
+    print(f"{called}: answering {count:,} prompts of {settings.text('VAL_DATA') or settings.text('DATA')}", flush=True)
+    results: list[dict[str, Any]] = []
+    stopped: launch.Stopped | None = None
+    try:
+        _fill(_job(settings, asked, folder, rows, out), rows, reward.threads, score, out, results)
+    except launch.Stopped as signal:
+        stopped = signal
+    if stopped is not None:
+        print(f"stopped by {stopped} after {len(results):,} answers{'; what there is:' * bool(results)}")
+    if results and reward.zscores is not None:
+        results = _with_zscores(results, reward.zscores, out)
+    if results:
+        print("\n".join([*scores.table(results), scores.NOTE, f"every answer: {out}"]))
+    return 128 + stopped.signum if stopped else 0
+
+
+def _with_what_the_run_was_given(settings: Settings, name: str) -> Settings:
+    """Return the settings, with those of a run under what is given now: its data, its reward."""
+    if not (settings.output / "runs" / name).is_dir() or Path(name).name != name:
+        return settings
+    return read_settings({**os.environ, "RESUME": name}, settings.overrides)
+
+
+def _rows(settings: Settings) -> Path:
+    """Return the prompts: those of ``--val_data``, else of ``--data``, of which only its held-out part if it has one.
+
+    Raises:
+        UserError: the data has faults.
+    """
+    data = settings.text("VAL_DATA") or settings.text("DATA")
+    rules = settings.reward.by_rule and not reward_check.is_overridden(settings)
+    try:
+        return parquet.prepare(data, data, settings.output / "cache" / "data", rules)[1]
+    except parquet.DataError as error:
+        raise UserError(*error.faults) from None
+
+
+def _job(settings: Settings, asked: Settings, folder: str, rows: Path, out: Path) -> answers.Job:
+    """Return how to answer: greedily, as validation does, unless it is ``asked`` to sample."""
+    temperature, memory = settings.values["ROLLOUT_TEMPERATURE"], settings.values["GPU_MEMORY_UTILIZATION"]
+    assert isinstance(temperature, float | int) and isinstance(memory, float | int)
+    return answers.Job(
+        model=folder,
+        prompts=str(rows),
+        out=str(out.with_suffix(".answers")),
+        most=settings.integer("MAX_RESPONSE_LENGTH"),
+        n=asked.integer("ROLLOUT_N") if "ROLLOUT_N" in asked.given else 1,
+        temperature=temperature if {"ROLLOUT_TEMPERATURE", "ROLLOUT_N"} & asked.given else 0.0,
+        seed=settings.integer("SEED"),
+        dtype=settings.text("DTYPE"),
+        eager=settings.text("DEVICE") == "cpu",
+        parallel=settings.integer("ROLLOUT_TP_SIZE"),
+        memory=memory,
+    )
+
+
+def _fill(
+    job: answers.Job,
+    rows: Path,
+    threads: int,
+    score: Callable[[bytes], dict[str, Any]],
+    out: Path,
+    results: list[dict[str, Any]],
+) -> None:
+    """Answer and score; ``results`` and ``out`` have every answer as soon as it is scored."""
+    asked = pq.read_table(rows).to_pylist()
+    path, log = out.with_suffix(".job"), out.with_suffix(".log")
+    job.write(path)
+    traces = processes.Traces()
+    try:
+        with out.open("w", encoding="utf-8") as file, ThreadPoolExecutor(threads) as pool:
+            waiting: list[tuple[dict[str, Any], Future[dict[str, Any]] | None]] = []
+            for line in _made(job, path, log):
+                answer = json.loads(line)
+                row = _scorable(asked[answer["row"]], answer)
+                scoring = pool.submit(score, json.dumps(row).encode())
+                waiting.append(({**row, **answer}, scoring if "error" not in answer else None))
+                while waiting and (waiting[0][1] is None or waiting[0][1].done()):
+                    _write(*waiting.pop(0), file, results)
+            for each in waiting:
+                _write(*each, file, results)
+    finally:
+        processes.end_all(traces)
+        for used in (path, Path(job.out)):
+            used.unlink(missing_ok=True)
+        if not out.stat().st_size:
+            out.unlink()
+    log.unlink()
+
+
+def _scorable(row: dict[str, Any], answer: dict[str, Any]) -> dict[str, Any]:
+    """Return an answer as ``./train.sh score`` reads it, with what training hands to a reward."""
+    extra = {**(row.get("extra_info") or {}), "response_tokens": answer.get("tokens", 0)}
+    return {
+        "prompt": row["prompt"],
+        "response": answer.get("response", ""),
+        "ground_truth": row["reward_model"]["ground_truth"],
+        "data_source": row["data_source"],
+        "extra_info": extra,
+    }
+
+
+def _write(
+    row: dict[str, Any], scoring: Future[dict[str, Any]] | None, file: Any, results: list[dict[str, Any]]
+) -> None:
+    result = {**row, "score": None, "unscored": 1.0} if scoring is None else {**row, **scoring.result()}
+    file.write(json.dumps(result, ensure_ascii=False) + "\n")
+    file.flush()
+    results.append(result)
+
+
+def _with_zscores(results: list[dict[str, Any]], zscores: ZScores, out: Path) -> list[dict[str, Any]]:
+    """Scale what goes by all answers, write the file anew, and return its rows."""
+    zscores.see(results)
+    scaled = [zscores.scaled(each) for each in results]
+    out.write_text("".join(json.dumps(each, ensure_ascii=False) + "\n" for each in scaled), encoding="utf-8")
+    return scaled
+
+
+def _made(job: answers.Job, path: Path, log: Path) -> Iterator[str]:
+    """Start the engine; return the answers as they are made.
+
+    Raises:
+        RunFailed: it ended with an error.
+    """
+    environment = {
+        **os.environ,
+        "VLLM_CPU_KVCACHE_SPACE": "1",  # GiB
+        "VLLM_CPU_OMP_THREADS_BIND": "nobind",
+        "VLLM_NO_USAGE_STATS": "1",
+    }
+    answered = Path(job.out)
+    answered.touch()
+    with log.open("wb") as output, answered.open("rb") as lines:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "trainer.answers", str(path)],
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            env=environment,
+            start_new_session=True,
+        )
+        part, ended = b"", False
+        while not ended:
+            ended = process.poll() is not None
+            part += lines.read()
+            *whole, part = part.split(b"\n")
+            yield from (line.decode() for line in whole)
+            if not whole and not ended:
+                time.sleep(0.2)
+    if process.returncode:
+        raise launch.RunFailed("eval: " + describe(log.read_text(errors="replace"), process.returncode, str(log)))

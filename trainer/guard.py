@@ -1,0 +1,44 @@
+"""Between the launcher and verl: ``python -m trainer.guard TMP COMMAND ...`` runs the command, and outlives a launcher.
+
+The launcher ends every process of a run when it ends. One that is killed with SIGKILL cannot; its end of this
+process's standard input then closes, and this process does it: nothing holds the GPUs, trains on unseen, or writes
+into the run's folders when the run is started again. Whatever the run's processes leave behind becomes its child.
+"""
+
+import contextlib
+import os
+import select
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+from trainer import processes
+
+EVERY = 0.5  # seconds
+
+
+def main() -> int:
+    """Run the command to its end, or until the launcher has gone; return its exit status."""
+    processes.become_subreaper()
+    traces = processes.Traces()
+    tmp, command = Path(sys.argv[1]), sys.argv[2:]
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL)
+    while process.poll() is None:
+        ready, _, _ = select.select([sys.stdin], [], [], EVERY)
+        if ready and not os.read(sys.stdin.fileno(), 1):
+            print("the launcher was killed: ending the run", flush=True)
+            processes.end_all(traces)
+            shutil.rmtree(tmp, ignore_errors=True)
+            return 1
+        traces.look()
+    if process.returncode < 0:  # by a signal: so that the launcher can tell
+        with contextlib.suppress(OSError):  # SIGKILL has no other
+            signal.signal(-process.returncode, signal.SIG_DFL)
+        os.kill(os.getpid(), -process.returncode)
+    return process.returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())
