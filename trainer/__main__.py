@@ -87,6 +87,7 @@ def run(settings: Settings) -> int:
     tmp: Path | None = None
     try:
         tmp = launch.temporary_folder()
+        python = launch.fork_server(settings, tmp)
         found, made, config = prepare(settings, tmp)
         made.make_folders()
         compose.write(config, made.folder / "config.yaml")
@@ -103,7 +104,7 @@ def run(settings: Settings) -> int:
 
         try:
             with watch(progress, made):
-                launch.train(settings, made, progress, tmp, each)
+                launch.train(settings, made, progress, tmp, python, each)
             say("exporting the model")
             folder = launch.export(made)
         except tuple(STATES) as ended:

@@ -16,6 +16,8 @@ from pathlib import Path
 from types import FrameType
 
 from trainer import ROOT, judge, processes, reward_check, reward_place
+from trainer.cpu import forked
+from trainer.cpu.fork_client import STAND_IN
 from trainer.export import latest
 from trainer.failure import describe, why_stopped
 from trainer.preflight import Plan
@@ -138,32 +140,46 @@ def engine_environment(settings: Settings, run: Run, tmp: Path) -> dict[str, str
         "TENSORBOARD_DIR": str(run.folder / "tensorboard"),
         "VLLM_NO_USAGE_STATS": "1",
     }
-    if settings.text("DEVICE") == "cpu":
-        threads = max(1, len(os.sched_getaffinity(0)) // settings.integer("N_GPUS"))
-        engine |= {
-            "VERL_PLATFORM": "cpu",
-            "VERL_ENGINE_DEVICE": "cuda",  # verl registers its FSDP engine for "cuda" and "npu" only
-            "OMP_NUM_THREADS": str(threads),
-            "VLLM_CPU_KVCACHE_SPACE": "1",  # GiB
-            "VLLM_CPU_OMP_THREADS_BIND": "nobind",  # replicas share the cores with the actor
-        }
-    return engine
+    return engine | device_environment(settings)
 
 
-def process_environment(settings: Settings, run: Run, tmp: Path) -> dict[str, str]:
-    """Return the whole environment of verl's processes."""
+def device_environment(settings: Settings) -> dict[str, str]:
+    """Return what tells the engine of the device."""
+    if settings.text("DEVICE") != "cpu":
+        return {}
+    return {
+        "VERL_PLATFORM": "cpu",
+        "VERL_ENGINE_DEVICE": "cuda",  # verl registers its FSDP engine for "cuda" and "npu" only
+        "OMP_NUM_THREADS": str(max(1, len(os.sched_getaffinity(0)) // settings.integer("N_GPUS"))),
+        "VLLM_CPU_KVCACHE_SPACE": "1",  # GiB
+        "VLLM_CPU_OMP_THREADS_BIND": "nobind",  # replicas share the cores with the actor
+    }
+
+
+def inherited_environment(settings: Settings) -> dict[str, str]:
+    """Return the person's environment as verl's processes shall have it."""
     inherited = {key: value for key, value in os.environ.items() if not key.startswith(("KIT_", "RAY_ADDRESS"))}
     if settings.text("DEVICE") == "cpu":
         inherited.pop("CUDA_VISIBLE_DEVICES", None)  # Ray would count it against its slots
     if settings.text("REWARD_FN"):  # a module of the person's, wherever Ray's workers run
         inherited["PYTHONPATH"] = os.pathsep.join(filter(None, [inherited.get("PYTHONPATH"), str(Path.cwd())]))
-    return inherited | engine_environment(settings, run, tmp)
+    return inherited
 
 
-def command(run: Run) -> list[str]:
-    """Return the command that starts verl."""
+def fork_server(settings: Settings, tmp: Path) -> Path | None:
+    """Start the fork server where there is one; return the script by which the run's processes come from it.
+
+    On CUDA there is none: verl asks CUDA for its devices when it is imported, and a fork could not use it any more.
+    """
+    if settings.text("DEVICE") != "cpu":
+        return None
+    return forked.start(tmp, inherited_environment(settings) | device_environment(settings))
+
+
+def command(run: Run, python: Path | None = None) -> list[str]:
+    """Return the command that starts verl; ``python`` is what ``fork_server`` returned."""
     return [
-        sys.executable,
+        str(python or sys.executable),
         "-m",
         "verl.trainer.main_ppo",
         f"--config-path={run.folder}",
@@ -171,6 +187,7 @@ def command(run: Run) -> list[str]:
         f"hydra.run.dir={hydra_text(str(run.folder))}",
         "hydra.output_subdir=null",
         "hydra/job_logging=stdout",
+        *([f"ray_kwargs.ray_init.runtime_env.py_executable={hydra_text(shlex.quote(str(python)))}"] if python else []),
     ]
 
 
@@ -190,8 +207,10 @@ def write_command(settings: Settings, run: Run, tmp: Path) -> str:
     return text
 
 
-def train(settings: Settings, run: Run, progress: Progress, tmp: Path, each: Callable[[], None]) -> None:
-    """Run verl to its end, calling ``each`` twice a second.
+def train(
+    settings: Settings, run: Run, progress: Progress, tmp: Path, python: Path | None, each: Callable[[], None]
+) -> None:
+    """Run verl to its end, calling ``each`` twice a second; ``python`` is what ``fork_server`` returned.
 
     Raises:
         RunFailed: verl ended with an error, or an alarm of ``--stop_on`` was raised.
@@ -202,11 +221,13 @@ def train(settings: Settings, run: Run, progress: Progress, tmp: Path, each: Cal
     assert isinstance(stop_on, list)
     with progress.log.open("wb") as output:
         process = subprocess.Popen(
-            command(run),
+            command(run, python),
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
-            env=process_environment(settings, run, tmp),
+            env=inherited_environment(settings)
+            | engine_environment(settings, run, tmp)
+            | {STAND_IN: str(python or "")},
             start_new_session=True,  # Ctrl-C reaches this process alone, which ends the others in order
         )
         while process.poll() is None:

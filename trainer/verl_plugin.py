@@ -1,7 +1,9 @@
 """Entry point ``verl.plugins``: makes the kit's trainer and policy loss known to verl, on every device."""
 
 import importlib
+import tempfile
 from types import ModuleType
+from typing import Any
 
 from trainer.import_hook import after_import
 
@@ -14,9 +16,25 @@ def _register_policy_loss(_: ModuleType) -> None:
     importlib.import_module("trainer.algorithm.policy_loss")
 
 
+def own_sockets(module: ModuleType) -> None:
+    """Put the sockets of weight transfer into the run's own temporary folder.
+
+    verl names them ``/tmp/rl-colocate-zmq-{Ray's job id}-...``, and the first job of every Ray cluster is 01000000: two
+    runs on one machine would take each other's weights.
+    """
+    for kind in (module.BucketedWeightSender, module.BucketedWeightReceiver):
+
+        def initialize(self: Any, zmq_handle: str, *args: Any, _original: Any = kind.__init__, **kwargs: Any) -> None:
+            own = zmq_handle.replace("ipc:///tmp/", f"ipc://{tempfile.gettempdir()}/", 1)
+            _original(self, own, *args, **kwargs)
+
+        kind.__init__ = initialize
+
+
 after_import(
     {
         "verl.trainer.ppo.core_algos": _register_policy_loss,
         "verl.trainer.ppo.v1.trainer_sync": _register_trainer,
+        "verl.workers.rollout.vllm_rollout.bucketed_weight_transfer": own_sockets,
     }
 )
