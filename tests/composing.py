@@ -6,7 +6,7 @@ from omegaconf import DictConfig
 
 from data import models
 from reward.model.spec import Spec
-from trainer import compose, judge, launch
+from trainer import compose, environment, folders, judge
 from trainer.preflight import Plan
 from trainer.resume import Start
 from trainer.settings import read_settings
@@ -24,5 +24,5 @@ def resolved(model: Path, gpus: int, *overrides: str, **environ: str) -> DictCon
         start=Start(Path("checkpoints/old/global_step_7") if settings.text("RESUME") else None),
         reward_model=Spec("rm", engine="vllm", max_length=512) if settings.reward.by_model else None,
     )
-    run = launch.Run("run", Path("runs/run"), Path("checkpoints/run"))
-    return compose.resolve(launch.environment(settings, plan, run, Path("tmp")), settings)
+    run = folders.Run("run", Path("runs/run"), Path("checkpoints/run"))
+    return compose.resolve(environment.of_config(settings, plan, run, Path("tmp")), settings)

@@ -8,7 +8,7 @@ from omegaconf import OmegaConf
 
 from data import models
 from tests.composing import resolved
-from trainer import compose, launch
+from trainer import compose, environment, folders
 from trainer.preflight import Plan
 from trainer.settings import UserError, read_settings
 from trainer.shape import Shape
@@ -64,8 +64,8 @@ def test_an_epoch_more_where_the_prompts_are_estimated(small_model) -> None:
     settings = read_settings({"MODEL_PATH": str(small_model), "EPOCHS": "2", "TOTAL_STEPS": "auto"}, [], gpus=0)
     found = models.find(str(small_model), Path("unused"), 1, print)
     plan = Plan(found, Path("a"), Path("b"), (3200, 256), 64, exact=False)
-    run = launch.Run("run", Path("runs/run"), Path("checkpoints/run"))
-    config = compose.resolve(launch.environment(settings, plan, run, Path("tmp")), settings)
+    run = folders.Run("run", Path("runs/run"), Path("checkpoints/run"))
+    config = compose.resolve(environment.of_config(settings, plan, run, Path("tmp")), settings)
     assert (config.trainer.total_training_steps, config.trainer.total_epochs) == (200, 3)
 
 

@@ -5,15 +5,14 @@ The gateway's part is in ``test_judge_gateway.py`` and ``test_judge_cache.py``, 
 """
 
 import sys
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from reward.judge import cluster
+from trainer import ROOT, folders, launch
 from trainer import __main__ as main
-from trainer import launch
 from trainer.judge_watch import JudgeStoppedError, JudgeWatch
 from trainer.progress import Progress
 from trainer.settings import read_settings
@@ -85,13 +84,13 @@ def test_the_judge_is_closed_after_training_however_it_ends(error, monkeypatch) 
 
 def test_the_end_of_verls_process_is_told_as_a_pause(tmp_path, monkeypatch) -> None:
     settings = read_settings({"OUTPUT_DIR": str(tmp_path)}, [], gpus=0)
-    run = launch.Run("r", tmp_path / "runs" / "r", tmp_path / "checkpoints" / "r")
-    run.make_folders()
-    monkeypatch.setattr(launch, "command", lambda _: [sys.executable, "-c", VERL])
-    monkeypatch.setenv("PYTHONPATH", str(Path(launch.ROOT)))
+    run = folders.Run("r", tmp_path / "runs" / "r", tmp_path / "checkpoints" / "r")
+    held = run.make_folders(settings)
+    monkeypatch.setattr(launch, "command", lambda *_: [sys.executable, "-c", VERL])
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
     progress = Progress(run.folder / "train.log", run.folder / "metrics.jsonl", 10, lambda _: None)
     with pytest.raises(launch.Paused) as caught:
-        launch.train(settings, run, progress, tmp_path, lambda: None)
+        launch.train(settings, run, progress, tmp_path, held, None, lambda: None)
     assert str(caught.value) == f"{WHY}; the run is saved: the same command with --resume r goes on"
 
 

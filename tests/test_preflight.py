@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from trainer import compose, launch, preflight, reward_choice
+from trainer import compose, environment, folders, preflight, reward_choice
 from trainer.settings import Settings, UserError, read_settings
 
 FUNCTION = """
@@ -40,8 +40,8 @@ def function_of(folder: Path, settings: Settings, plan: preflight.Plan) -> Any:
     from omegaconf import OmegaConf
     from verl.trainer.ppo.reward import get_custom_reward_fn, resolve_reward_manager_cls
 
-    run = launch.new_run(settings)
-    config = compose.resolve(launch.environment(settings, plan, run, folder), settings)
+    run = folders.new_run(settings)
+    config = compose.resolve(environment.of_config(settings, plan, run, folder), settings)
     compose.write(config, folder / "config.yaml")
     written = OmegaConf.load(folder / "config.yaml")
     assert resolve_reward_manager_cls(written).__name__ == "KitRewardManager"

@@ -10,7 +10,7 @@ from omegaconf import OmegaConf
 
 from tests.command import train_sh
 from tests.composing import resolved
-from trainer import changes, checkpoints, launch, resume
+from trainer import changes, checkpoints, folders, resume
 from trainer.__main__ import go_on
 from trainer.checkpoints import Score
 from trainer.settings import UserError, read_settings
@@ -43,7 +43,7 @@ def test_a_run_goes_on_from_its_newest_checkpoint_with_what_it_was_given(tmp_pat
     (root / "global_step_30" / "kit_state.json").write_text("{}")
     settings = read_settings({"OUTPUT_DIR": str(tmp_path), "KL_COEF": "0.2", **words}, ["critic.ppo_epochs=5"], gpus=0)
     assert resume.start(settings) == (resume.Start(root / "global_step_20", again=True), [])
-    assert launch.new_run(settings).name == "sums"
+    assert folders.new_run(settings).name == "sums"
     assert [settings.values[env] for env in ("LR", "KL_COEF", "CLIPRANGE_VALUE")] == [0.0005, 0.2, None]
     assert settings.overrides == ("trainer.project_name=mine",)
     assert settings.values["CRITIC_EPOCHS"] == 5
@@ -184,7 +184,7 @@ def test_a_run_that_is_complete_has_nothing_to_do(tmp_path, small_model) -> None
 def test_going_on_says_what_changed_and_keeps_the_model_of_before(small_model, compose_once, tmp_path, capsys) -> None:
     root = make(tmp_path, "sums", 20)
     (root / "model").mkdir()
-    run = launch.Run("sums", tmp_path / "runs" / "sums", root)
+    run = folders.Run("sums", tmp_path / "runs" / "sums", root)
     (run.folder / "config.yaml").write_text(yaml.safe_dump(plain(small_model)))
     (run.folder / "metrics.jsonl").write_text('{"step": 20, "data": {}}\n{"step": 21, "data": {}}\n')
     (run.folder / "summary.json").write_text('{"state": "failed"}')
@@ -200,9 +200,9 @@ def test_going_on_says_what_changed_and_keeps_the_model_of_before(small_model, c
 
 
 def test_two_launches_of_one_run(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(launch, "LOCK_WAIT", 0.1)
+    monkeypatch.setattr(folders, "LOCK_WAIT", 0.1)
     settings = read_settings({"OUTPUT_DIR": str(tmp_path), "RUN_NAME": "one", "LR": "0.1"}, [], gpus=0)
-    run = launch.new_run(settings)
+    run = folders.new_run(settings)
     held = run.make_folders(settings)
     with pytest.raises(UserError, match="--run_name one: this run is being trained; take another name"):
         run.make_folders(settings)

@@ -12,7 +12,7 @@ from pathlib import Path
 from omegaconf import DictConfig, OmegaConf
 from rich.live import Live
 
-from trainer import account, changes, commands, compose, launch, live, plan, preflight, processes, resume
+from trainer import account, changes, commands, compose, folders, launch, live, plan, preflight, processes, resume
 from trainer.progress import Progress
 from trainer.settings import Settings, UserError, fail, read_settings
 from trainer.survey import survey
@@ -36,7 +36,7 @@ def announce(settings: Settings) -> None:
         say(f"no GPU here: training {model} on {data} with the CPU build of the same stack (choose with --device)")
 
 
-def prepare(settings: Settings, tmp: Path) -> tuple[preflight.Plan, launch.Run, DictConfig]:
+def prepare(settings: Settings, tmp: Path) -> tuple[preflight.Plan, folders.Run, DictConfig]:
     """Check everything, and compose verl's configuration.
 
     Raises:
@@ -68,7 +68,7 @@ def dry_run(settings: Settings) -> int:
 
 
 @contextlib.contextmanager
-def watch(progress: Progress, made: launch.Run) -> Iterator[None]:
+def watch(progress: Progress, made: folders.Run) -> Iterator[None]:
     """Show one live screen where the output is a terminal; else there are the lines that ``progress`` says."""
     if not sys.stdout.isatty() or os.environ.get("TERM", "dumb") == "dumb":
         yield
@@ -84,6 +84,7 @@ def run(settings: Settings) -> int:
     tmp: Path | None = None
     try:
         tmp = launch.temporary_folder()
+        python = launch.fork_server(settings, tmp)
         found, made, config = prepare(settings, tmp)
         total = int(compose.select(config, "trainer.total_training_steps"))
         if found.start.step >= total and made.model.is_dir():
@@ -107,7 +108,7 @@ def run(settings: Settings) -> int:
         try:
             if found.start.step < total:  # else it was ended after its last step
                 with watch(progress, made):
-                    launch.train(settings, made, progress, tmp, held, each)
+                    launch.train(settings, made, progress, tmp, held, python, each)
             say("exporting the model")
             folder = launch.export(made)
         except tuple(STATES) as ended:
@@ -124,7 +125,7 @@ def run(settings: Settings) -> int:
     return 0
 
 
-def go_on(start: resume.Start, made: launch.Run, config: DictConfig) -> None:
+def go_on(start: resume.Start, made: folders.Run, config: DictConfig) -> None:
     """Say where a run goes on and what was changed; make its folder what it was at that step."""
     where = f"after step {start.step}" if start.checkpoint else "from its beginning, as it has no checkpoint yet"
     say(f"{made.name} goes on {where}")

@@ -4,13 +4,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 from data import models
-from trainer import checkpoints, launch
+from trainer import checkpoints, folders, launch
 from trainer.commands import no_such_run
 from trainer.knobs import AUTO
 from trainer.settings import Settings, UserError
 
 
-def run(settings: Settings, command: str, name: str) -> launch.Run:
+def run(settings: Settings, command: str, name: str) -> folders.Run:
     """Return the run of that name.
 
     Raises:
@@ -19,10 +19,10 @@ def run(settings: Settings, command: str, name: str) -> launch.Run:
     runs = settings.output / "runs"
     if Path(name).name != name or not (runs / name).is_dir():
         raise UserError(f"{command}: {name}: {no_such_run(name, [path.name for path in runs.glob('*/')], runs)}")
-    return launch.Run(name, runs / name, settings.output / "checkpoints" / name)
+    return folders.Run(name, runs / name, settings.output / "checkpoints" / name)
 
 
-def checkpoint(settings: Settings, command: str, found: launch.Run) -> Path:
+def checkpoint(settings: Settings, command: str, found: folders.Run) -> Path:
     """Return the folder of the checkpoint of a run that ``--step`` names, the last one where it does not.
 
     Raises:

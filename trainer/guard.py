@@ -24,7 +24,7 @@ def main() -> int:
     processes.become_subreaper()
     traces = processes.Traces()
     tmp, command = Path(sys.argv[1]), sys.argv[2:]
-    process = subprocess.Popen(command, stdin=subprocess.DEVNULL)
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, close_fds=False)  # it has what this one was passed
     while process.poll() is None:
         ready, _, _ = select.select([sys.stdin], [], [], EVERY)
         if ready and not os.read(sys.stdin.fileno(), 1):

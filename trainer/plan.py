@@ -6,7 +6,7 @@ from omegaconf import DictConfig
 
 from data import readers
 from trainer import judge, reward_place
-from trainer.launch import Run
+from trainer.folders import Run
 from trainer.preflight import Plan
 from trainer.settings import Settings, as_env
 

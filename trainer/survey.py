@@ -8,7 +8,7 @@ from pathlib import Path
 
 from omegaconf import DictConfig, OmegaConf
 
-from trainer import compose, launch, preflight, resume, surroundings
+from trainer import compose, environment, folders, preflight, resume, surroundings
 from trainer.findings import Finding, guarded
 from trainer.forecast import advice, host, memory, model, table
 from trainer.forecast.run import RunSize
@@ -26,13 +26,13 @@ class Survey:
     findings: tuple[Finding, ...]
     forecast: tuple[str, ...] = ()
     plan: preflight.Plan | None = None
-    run: launch.Run | None = None
+    run: folders.Run | None = None
     config: DictConfig | None = None
 
 
 def survey(settings: Settings, say: Callable[[str], None], tmp: Path, make: bool = True) -> Survey:
-    """Look at everything; ``make`` as in ``preflight.look``, ``tmp`` as in ``launch.environment``."""
-    made: list[launch.Run] = []
+    """Look at everything; ``make`` as in ``preflight.look``, ``tmp`` as in ``environment.of_config``."""
+    made: list[folders.Run] = []
     findings = guarded("run", partial(_name, settings, made))
     plan, found = preflight.look(settings, say, make and not findings)
     findings += found
@@ -46,16 +46,16 @@ def survey(settings: Settings, say: Callable[[str], None], tmp: Path, make: bool
     return Survey(tuple(findings), tuple(forecast), plan, made[0], configs[0] if configs else None)
 
 
-def _name(settings: Settings, made: list[launch.Run]) -> Iterator[Finding]:
-    made.append(launch.new_run(settings))
+def _name(settings: Settings, made: list[folders.Run]) -> Iterator[Finding]:
+    made.append(folders.new_run(settings))
     yield from ()
 
 
 def _composed(
-    settings: Settings, plan: preflight.Plan, run: launch.Run, tmp: Path, configs: list[DictConfig]
+    settings: Settings, plan: preflight.Plan, run: folders.Run, tmp: Path, configs: list[DictConfig]
 ) -> Iterator[Finding]:
     """Verl's configuration, and the sizes that it divides by one another."""
-    config = compose.resolve(launch.environment(settings, plan, run, tmp), settings)
+    config = compose.resolve(environment.of_config(settings, plan, run, tmp), settings)
     shape, plain, total = (
         Shape.of_config(config, plan.model.config),
         OmegaConf.to_container(config),

@@ -2,7 +2,9 @@
 
 import importlib
 import os
+import tempfile
 from types import ModuleType
+from typing import Any
 
 from trainer.import_hook import after_import
 
@@ -26,10 +28,26 @@ def append_metrics(module: ModuleType) -> None:
     module.FileLogger = FileLogger  # type: ignore[attr-defined]
 
 
+def own_sockets(module: ModuleType) -> None:
+    """Put the sockets of weight transfer into the run's own temporary folder.
+
+    verl names them ``/tmp/rl-colocate-zmq-{Ray's job id}-...``, and the first job of every Ray cluster is 01000000: two
+    runs on one machine would take each other's weights.
+    """
+    for kind in (module.BucketedWeightSender, module.BucketedWeightReceiver):
+
+        def initialize(self: Any, zmq_handle: str, *args: Any, _original: Any = kind.__init__, **kwargs: Any) -> None:
+            own = zmq_handle.replace("ipc:///tmp/", f"ipc://{tempfile.gettempdir()}/", 1)
+            _original(self, own, *args, **kwargs)
+
+        kind.__init__ = initialize
+
+
 after_import(
     {
         "verl.trainer.ppo.core_algos": _register_policy_loss,
         "verl.trainer.ppo.v1.trainer_sync": _register_trainer,
         "verl.utils.tracking": append_metrics,
+        "verl.workers.rollout.vllm_rollout.bucketed_weight_transfer": own_sockets,
     }
 )

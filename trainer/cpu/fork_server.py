@@ -1,0 +1,270 @@
+"""Imports verl, vLLM and Ray once, and forks the processes of a run, which would each import them anew.
+
+    python -m trainer.cpu.fork_server NUMBER    of the file descriptor of a listening Unix socket
+
+Nine processes of a run import much the same modules, for 7 to 17 s of CPU each. Where nothing has used CUDA, and no
+library has threads at work yet, a fork of one that has imported them all does as well, in 20 ms, and shares its memory.
+``fork_client.py`` stands in for ``python`` where Ray, vLLM and the launcher start processes. What is not of them, or
+has other settings of the interpreter, is started as ever.
+"""
+
+import atexit
+import contextlib
+import fcntl
+import gc
+import importlib
+import json
+import logging
+import multiprocessing.spawn
+import os
+import runpy
+import selectors
+import signal
+import socket
+import sys
+import threading
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from subprocess import _args_from_interpreter_flags  # type: ignore[attr-defined]  # as multiprocessing does
+from typing import Any
+
+import numpy as np
+
+from reward.sandbox.lockdown import die_with_parent
+from trainer.cpu.fork_client import HEADER, STAND_IN
+
+logger = logging.getLogger(__name__)
+MODULES = (
+    "ray._private.workers.default_worker",  # for what it imports; it acts as the main module only
+    "hydra",
+    "verl.trainer.ppo.v1",
+    "trainer.ppo_trainer",
+    "trainer.reward_manager",
+    "verl.workers.engine_workers",
+    "verl.workers.rollout.vllm_rollout.vllm_async_server",
+    "vllm.v1.engine.core",
+    "vllm.v1.worker.cpu_worker",
+)
+SPAWN = "from multiprocessing.spawn import spawn_main"
+# Read when the interpreter starts or its libraries are loaded: another value wants another process.
+AT_START = ("OMP_NUM_THREADS", "VERL_PLATFORM")
+MOST_FILES = 250  # a message of a Unix socket carries 253
+ABOVE = 512  # file descriptors below are those of requests
+
+
+@dataclass(frozen=True)
+class Request:
+    """A process that a client asks for."""
+
+    arguments: list[str]
+    environment: dict[str, str]
+    folder: str
+    files: dict[int, int]  # number in the new process -> number here
+
+    def job(self, own: dict[str, str]) -> Callable[[], Any] | None:
+        """Return what the process is to do; None if it is none of a run's heavy ones.
+
+        ``own`` are the env vars with which this interpreter was started.
+        """
+        words, flags = list(self.arguments), _args_from_interpreter_flags()
+        if words[: len(flags)] == flags:
+            del words[: len(flags)]
+        if not words or max(self.files) >= ABOVE or _at_start(self.environment) != _at_start(own):
+            return None
+        if not _loaded(self.environment.get("LD_PRELOAD", "")):
+            return None
+        if words[0] == "-m" and words[1:2] == ["verl.trainer.main_ppo"]:
+            return lambda: _module(words[1], words[2:])
+        if Path(words[0]).name == "default_worker.py":
+            return lambda: _script(words[0], words[1:])
+        if words[0] == "-c" and words[1].startswith(SPAWN):
+            return lambda: _text(words[1], words[2:])
+        return None
+
+
+def _at_start(environment: dict[str, str]) -> dict[str, str]:
+    named = (*AT_START, *(name for name in environment if name.startswith("PYTHON") and name != "PYTHONBREAKPOINT"))
+    return {name: environment[name] for name in named if name in environment}
+
+
+def _loaded(libraries: str) -> bool:
+    """Whether this process has what LD_PRELOAD names; vLLM names torch's own libgomp for its workers."""
+    files = {
+        Path(line.split(maxsplit=5)[5]) for line in Path("/proc/self/maps").read_text().splitlines() if "/" in line
+    }
+    return all(Path(name).resolve() in files for name in libraries.replace(":", " ").split())
+
+
+def _module(name: str, arguments: list[str]) -> None:
+    sys.argv = [name, *arguments]
+    sys.path[0] = os.getcwd()  # noqa: PTH109
+    runpy.run_module(name, run_name="__main__", alter_sys=True)
+
+
+def _script(path: str, arguments: list[str]) -> None:
+    sys.argv = [path, *arguments]
+    sys.path[0] = str(Path(path).parent)
+    runpy.run_path(path, run_name="__main__")
+
+
+def _text(code: str, arguments: list[str]) -> None:
+    sys.argv = ["-c", *arguments]
+    sys.path[0] = ""
+    exec(code, vars(sys.modules["__main__"]))
+
+
+class Server:
+    """Takes requests one by one; in a forked child, ``serve`` returns its job."""
+
+    def __init__(self, listener: socket.socket, environment: dict[str, str]) -> None:
+        self.environment = environment  # before the imports
+        self.set_by_imports = {
+            name: value
+            for name, value in os.environ.items()
+            if environment.get(name) != value and not name.startswith("RAY_")
+        }
+        self.children: dict[int, socket.socket] = {}
+        self.listener = listener
+        self.woken, wake = socket.socketpair()
+        self.wake = wake
+        wake.setblocking(False)
+        self.selector = selectors.DefaultSelector()
+        self.selector.register(self.listener, selectors.EVENT_READ)
+        self.selector.register(self.woken, selectors.EVENT_READ)
+
+    def serve(self) -> Callable[[], Any]:
+        """Fork a child for each request; return in a child only."""
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.set_wakeup_fd(self.wake.fileno())
+        while True:
+            for key, _ in self.selector.select():
+                if key.fileobj is self.listener:
+                    job = self._take(self.listener.accept()[0])
+                    if job is not None:
+                        return job
+                elif key.fileobj is self.woken:
+                    self.woken.recv(4096)
+                    self._reap()
+                else:
+                    self._gone(key.fileobj)  # type: ignore[arg-type]
+
+    def _take(self, connection: socket.socket) -> Callable[[], Any] | None:
+        request = receive(connection)
+        job = request.job(self.environment) if request else None
+        if request is None or job is None:
+            connection.close()  # which tells the client to start it itself
+            _close(request)
+            return None
+        sys.stdout.flush()
+        sys.stderr.flush()
+        server, pid = os.getpid(), os.fork()
+        if not pid:
+            self._become(request, connection, server)
+            return job
+        _close(request)
+        self.children[pid] = connection
+        self.selector.register(connection, selectors.EVENT_READ)
+        connection.sendall(f"{pid}\n".encode())
+        return None
+
+    def _become(self, request: Request, connection: socket.socket, server: int) -> None:
+        """Be a process as the real interpreter would have started it."""
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        die_with_parent()
+        if os.getppid() != server:
+            os._exit(1)
+        self.selector.close()
+        for each in (self.listener, self.woken, self.wake, connection, *self.children.values()):
+            each.close()
+        os.setsid()
+        moved = {there: fcntl.fcntl(here, fcntl.F_DUPFD_CLOEXEC, ABOVE) for there, here in request.files.items()}
+        _close(request)
+        for there, here in moved.items():
+            os.dup2(here, there)
+            os.close(here)
+        os.environ.clear()
+        os.environ.update(self.set_by_imports | request.environment)
+        os.chdir(request.folder)
+        multiprocessing.spawn.set_executable(os.environ.get(STAND_IN) or sys.executable)
+        importlib.import_module("ray._raylet").Config.initialize("")  # it has read RAY_AUTH_MODE when it was loaded
+        np.random.seed()  # as in a fresh process; a run's own seeds come later
+
+    def _reap(self) -> None:
+        while self.children:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+            if not pid:
+                return
+            connection = self.children.pop(pid)
+            self.selector.unregister(connection)
+            with contextlib.suppress(OSError):  # nobody waits
+                connection.sendall(f"{os.waitstatus_to_exitcode(status)}\n".encode())
+            connection.close()
+
+    def _gone(self, connection: socket.socket) -> None:
+        """Kill the child of a client that was killed: clients say nothing after their request."""
+        for pid, each in self.children.items():
+            if each is connection:
+                os.kill(pid, signal.SIGKILL)
+
+
+def receive(connection: socket.socket) -> Request | None:
+    """Read one request; None if the client has gone."""
+    header, files, _, _ = socket.recv_fds(connection, HEADER, MOST_FILES)
+    if len(header) < HEADER:
+        return None
+    size, parts = int.from_bytes(header, "big"), b""
+    while len(parts) < size:
+        chunk = connection.recv(size - len(parts))
+        if not chunk:
+            return None
+        parts += chunk
+    told = json.loads(parts)
+    return Request(told["arguments"], told["environment"], told["folder"], dict(zip(told["files"], files, strict=True)))
+
+
+def _close(request: Request | None) -> None:
+    for number in request.files.values() if request else ():
+        os.close(number)
+
+
+def main() -> None:
+    """Serve, and in a child do its job: after ``serve`` has returned, so that it ends as any interpreter does."""
+    die_with_parent()
+    listener, environment = socket.socket(fileno=int(sys.argv[1])), dict(os.environ)
+    # Ray's library reads these when it is loaded, for good. A run has a cluster of its own, of which it is the first
+    # job. A worker looks whether its raylet is alive: here whether this server is; the raylet's end breaks its socket.
+    os.environ.update(RAY_JOB_ID="01000000", RAY_RAYLET_PID=str(os.getpid()))
+    for name in MODULES:
+        try:
+            importlib.import_module(name)
+        except Exception:
+            logger.exception("%s is left to those that need it", name)
+    gc.freeze()  # no child's collector looks at, and so copies, what is here
+    job = Server(listener, environment).serve()
+    os._exit(_status_of(job))  # without taking apart all that was imported
+
+
+def _status_of(job: Callable[[], Any]) -> int:
+    """Do the job, and what an interpreter does when it ends; return the exit status."""
+    status = 0
+    try:
+        job()
+    except SystemExit as end:
+        status = end.code if isinstance(end.code, int) else int(end.code is not None)
+        if status and not isinstance(end.code, int):
+            print(end.code, file=sys.stderr)
+    except BaseException:
+        traceback.print_exc()
+        status = 1
+    threading._shutdown()  # type: ignore[attr-defined]  # waits for threads; so does multiprocessing
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    return status
+
+
+if __name__ == "__main__":
+    main()

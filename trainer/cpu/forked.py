@@ -1,0 +1,38 @@
+"""The python of a run without a GPU: a script that stands in for it, and the fork server behind that script."""
+
+import os
+import shlex
+import socket
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from trainer import ROOT
+
+
+def start(folder: Path, environment: Mapping[str, str]) -> Path:
+    """Start the fork server of the run whose temporary folder is ``folder``; return the script.
+
+    Its imports take some 20 s, so this comes first. Who needs a process meanwhile waits for them.
+    """
+    path, script = folder / "fork.sock", folder / "python"
+    words = [sys.executable, "-S", "-E", str(ROOT / "trainer" / "cpu" / "fork_client.py"), str(path), sys.executable]
+    script.write_text(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n', encoding="utf-8")
+    script.chmod(0o755)
+    alive, _ = os.pipe()  # the other end closes when this process ends, which tells the guard
+    with socket.socket(socket.AF_UNIX) as listener, (folder / "fork_server.log").open("wb") as output:
+        listener.bind(str(path))
+        listener.listen(64)
+        server = [sys.executable, "-m", "trainer.cpu.fork_server", str(listener.fileno())]
+        subprocess.Popen(
+            [sys.executable, "-m", "trainer.guard", str(folder), *server],
+            stdin=alive,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            env={**environment, "VLLM_LOGGING_LEVEL": "WARN"},  # as verl has it in each of Ray's workers
+            pass_fds=[listener.fileno()],
+            start_new_session=True,
+        )
+    os.close(alive)
+    return script

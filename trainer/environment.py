@@ -1,0 +1,101 @@
+"""The env vars of a run: those that ``config/*.yaml`` reads, and those of verl's processes."""
+
+import dataclasses
+import os
+import re
+from pathlib import Path
+
+from reward import json_text
+from trainer import ROOT, resume, reward_check, reward_place
+from trainer.folders import Run
+from trainer.preflight import Plan
+from trainer.settings import Settings
+
+
+def of_config(settings: Settings, plan: Plan, run: Run, tmp: Path) -> dict[str, str]:
+    """Return the env vars that ``config/*.yaml`` reads: all knobs, and what follows from them."""
+    loggers = [*str(settings.environment()["LOGGER"]).split(","), "file"]
+    total, steps = plan.total_steps(settings), plan.steps_per_epoch(settings)
+    length = settings.integer("MAX_PROMPT_LENGTH") + settings.integer("MAX_RESPONSE_LENGTH")
+    model = reward_place.environment(settings, plan.reward_model)
+    judge, resumed = "", resume.place(settings)[0] if settings.text("RESUME") else ""
+    if plan.judge:
+        judge = dataclasses.replace(plan.judge, run=run.name, resumed=resumed).to_json()
+    return settings.environment() | {
+        "RUN_NAME": run.name,
+        "KIT_ROOT": str(ROOT),
+        "KIT_TMP": str(tmp),
+        "KIT_MODEL": plan.model.path,
+        "KIT_TRAIN_FILE": str(plan.train_file),
+        "KIT_VAL_FILE": str(plan.val_file),
+        "KIT_CHECKPOINTS": str(run.checkpoints),
+        "KIT_ROLLOUTS": str(run.folder / "rollouts"),
+        "KIT_LOGGERS": f"[{','.join(loggers)}]",
+        "KIT_TOTAL_STEPS": "null" if total is None else str(total),
+        "KIT_EPOCHS": str(_epochs(plan, total, steps) or settings.integer("EPOCHS")),
+        "KIT_MODEL_LENGTH": str(max(length, 128)),  # vLLM's KV cache comes in blocks of 128 tokens
+        "KIT_BUCKET_MB": str(plan.bucket_mb),
+        "KIT_RESUME": str(plan.start.checkpoint or ""),
+        "KIT_VALIDATE_FIRST": str(not _is_validated(plan, run)).lower(),
+        "KIT_REWARD_FN": reward_check.reward_fn(settings),
+        "KIT_REWARD_KEYS": f"[{','.join(map(hydra_text, plan.reward_keys))}]",
+        "KIT_COMPOSITE": json_text.dumps(reward_check.composite(settings, judge, model["KIT_REWARD_MODEL"])),
+        "KIT_JUDGE": judge,
+        **model,
+    }
+
+
+def _epochs(plan: Plan, total: int | None, steps: int | None) -> int | None:
+    """Return as many epochs as the steps take: verl ends with either, and saves only at the last step."""
+    return -(-total // steps) + (not plan.exact) if total is not None and steps else None
+
+
+def _is_validated(plan: Plan, run: Run) -> bool:
+    """Whether the run goes on from a step whose validation it has, or that has none."""
+    return plan.start.again and plan.start.step > 0 and resume.validated(run.folder / "metrics.jsonl", plan.start.step)
+
+
+def of_engine(settings: Settings, run: Run, tmp: Path) -> dict[str, str]:
+    """Return what the engine is told by env vars, beside the person's own environment."""
+    engine = {
+        "HYDRA_FULL_ERROR": "1",
+        "RAY_USAGE_STATS_ENABLED": "0",
+        "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
+        "TMPDIR": str(tmp),
+        "TOKENIZERS_PARALLELISM": "false",
+        "VERL_FILE_LOGGER_PATH": str(run.folder / "metrics.jsonl"),
+        "TENSORBOARD_DIR": str(run.folder / "tensorboard"),
+        "VLLM_NO_USAGE_STATS": "1",
+    }
+    return engine | of_device(settings)
+
+
+def of_device(settings: Settings) -> dict[str, str]:
+    """Return what tells the engine of the device."""
+    if settings.text("DEVICE") != "cpu":
+        return {}
+    return {
+        "VERL_PLATFORM": "cpu",
+        "VERL_ENGINE_DEVICE": "cuda",  # verl registers its FSDP engine for "cuda" and "npu" only
+        "OMP_NUM_THREADS": str(max(1, len(os.sched_getaffinity(0)) // settings.integer("N_GPUS"))),
+        "VLLM_CPU_KVCACHE_SPACE": "1",  # GiB
+        "VLLM_CPU_OMP_THREADS_BIND": "nobind",  # replicas share the cores with the actor
+    }
+
+
+def of_person(settings: Settings) -> dict[str, str]:
+    """Return the person's environment as verl's processes shall have it."""
+    inherited = {key: value for key, value in os.environ.items() if not key.startswith(("KIT_", "RAY_ADDRESS"))}
+    if settings.text("DEVICE") == "cpu":
+        inherited.pop("CUDA_VISIBLE_DEVICES", None)  # Ray would count it against its slots
+    if settings.text("REWARD_FN"):  # a module of the person's, wherever Ray's workers run
+        inherited["PYTHONPATH"] = os.pathsep.join(filter(None, [inherited.get("PYTHONPATH"), str(Path.cwd())]))
+    return inherited
+
+
+def hydra_text(text: str) -> str:
+    """Quote ``text`` for Hydra's grammar, whatever is in it."""
+    if re.fullmatch(r"[\w./-]+", text, re.ASCII):
+        return text
+    text = re.sub(r"(\\*)('|$)", lambda match: match[1] * 2 + ("\\'" if match[2] else ""), text)
+    return "'" + text.replace("${", "\\${") + "'"
