@@ -9,7 +9,7 @@ Sources, with N parameters, T of them trained, R ranks that share them (FSDP2), 
 - activations of a Llama layer, a token: (8 + 4b)h + 2b(a + k) + 4bm + a/4 bytes for hidden size h, attention a, keys
   and values k, inner size m: what autograd keeps, measured with ``saved_tensors_hooks``. With gradient checkpointing,
   the input bh of each layer, and one layer whole. A pass without gradients holds one layer.
-- logits: seven copies in the policy's update, three in a pass without gradients: unpadded, log-softmax, softmax and
+- logits: ten copies in the policy's update, three in a pass without gradients: unpadded, log-softmax, softmax and
   its product for the entropy, their gradients (verl/workers/engine/fsdp/transformer_impl.py; measured on the CPU).
 - vLLM: on a GPU its share of the memory, whatever the model; the KV cache is what weights and CUDA graphs leave of it,
   and it sleeps during updates. On the CPU its weights twice (packed, and as they come), two buckets for new weights,
@@ -28,7 +28,7 @@ MIB = 1 << 20
 PHASES = ("rollout", "log-probs", "critic update", "actor update")
 # PSS of a process that has imported verl, vLLM and torch, CPU build; CUDA: a context and its libraries' workspaces.
 BASE = {"cpu": {"trainer": 570 * MIB, "vllm": 510 * MIB}, "cuda": {"trainer": 1200 * MIB, "vllm": 2000 * MIB}}
-LOGIT_COPIES = {"update": 7, "infer": 3}
+LOGIT_COPIES = {"update": 10, "infer": 3}
 
 
 @dataclass(frozen=True)
