@@ -110,7 +110,7 @@ def run(settings: Settings) -> int:
                 with watch(progress, made):
                     launch.train(settings, made, progress, tmp, held, python, each)
             say("exporting the model")
-            folder = launch.export(made)
+            folder = launch.export(made, environment=launch.of_fork(settings, python))
         except tuple(STATES) as ended:
             story.close(progress, None, STATES[type(ended)], str(ended))
             raise

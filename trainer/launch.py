@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import FrameType
 
@@ -45,6 +45,11 @@ def fork_server(settings: Settings, tmp: Path) -> Path | None:
     if settings.text("DEVICE") != "cpu":
         return None
     return forked.start(tmp, of_person(settings) | of_device(settings))
+
+
+def of_fork(settings: Settings, python: Path | None) -> dict[str, str] | None:
+    """Return the environment of a fork that is no process of verl's; None where there is no fork server."""
+    return of_person(settings) | of_device(settings) | {STAND_IN: str(python)} if python else None
 
 
 def command(run: Run, python: Path | None = None) -> list[str]:
@@ -123,8 +128,12 @@ def _saved(run: Run) -> str:
     return f"; --resume {run.name} goes on from {checkpoint.name}"
 
 
-def export(run: Run, checkpoint: Path | None = None, target: Path | None = None) -> Path:
+def export(
+    run: Run, checkpoint: Path | None = None, target: Path | None = None, environment: Mapping[str, str] | None = None
+) -> Path:
     """Export a checkpoint (the folder of a step), the last one if none is named; return the folder.
+
+    ``environment`` is what ``of_fork`` returned; with None, a process of its own does it.
 
     Raises:
         RunFailed: there is no checkpoint, or it cannot be exported.
@@ -133,13 +142,14 @@ def export(run: Run, checkpoint: Path | None = None, target: Path | None = None)
     target = target or run.model
     if checkpoint is None:
         raise RunFailed(f"the run left no checkpoint in {run.checkpoints}")
-    log = run.folder / "export.log"
+    log, python = run.folder / "export.log", (environment or {}).get(STAND_IN) or sys.executable
     with log.open("wb") as output:
         status = subprocess.call(
-            [sys.executable, "-m", "trainer.export", str(checkpoint / "actor"), str(target), str(run.folder)],
+            [python, "-m", "trainer.export", str(checkpoint / "actor"), str(target), str(run.folder)],
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
+            env=environment,
             start_new_session=True,
         )
     if status:

@@ -47,6 +47,7 @@ MODULES = (
     "vllm.v1.engine.core",
     "vllm.v1.worker.cpu_worker",
 )
+MAINS = ("verl.trainer.main_ppo", "trainer.export")
 SPAWN = "from multiprocessing.spawn import spawn_main"
 # Read when the interpreter starts or its libraries are loaded: another value wants another process.
 AT_START = ("OMP_NUM_THREADS", "VERL_PLATFORM")
@@ -75,7 +76,7 @@ class Request:
             return None
         if not _loaded(self.environment.get("LD_PRELOAD", "")):
             return None
-        if words[0] == "-m" and words[1:2] == ["verl.trainer.main_ppo"]:
+        if words[0] == "-m" and words[1] in MAINS:
             return lambda: _module(words[1], words[2:])
         if Path(words[0]).name == "default_worker.py":
             return lambda: _script(words[0], words[1:])
@@ -185,6 +186,9 @@ class Server:
         for there, here in moved.items():
             os.dup2(here, there)
             os.close(here)
+        if "default_worker.py" not in request.arguments[0]:  # Ray names its own
+            # It has to be called while the first environment is in place; vLLM calls it again.
+            importlib.import_module("setproctitle").setproctitle(" ".join(["python", *request.arguments]))
         os.environ.clear()
         os.environ.update(self.set_by_imports | request.environment)
         os.chdir(request.folder)
