@@ -36,6 +36,7 @@ TROUBLES = {
     "unscored": (38, lambda step: {"reward/unscored_share": 0.5}),
     "memory": (10, lambda step: {"actor/perf/cpu_memory_used_gb": 8.0 + 0.2 * (step - 10)}),
     "slow_stage": (40, lambda step: {"timing_s/gen": 25.0}),
+    "disk": (40, lambda step: {"checkpoint/lacking_gib": 1.5}),
     "not_finite": (40, lambda step: {"policy_loss": None}),
 }
 
