@@ -39,7 +39,7 @@ def trainer(step: int, frequency: int) -> tuple[Any, list[int]]:
 
     made = object.__new__(Bare)
     made.judge, made.global_steps, made.total_training_steps = JudgeWatch(), step, 10
-    made.config = SimpleNamespace(trainer=SimpleNamespace(save_freq=frequency))
+    made.config, made.saver = SimpleNamespace(trainer=SimpleNamespace(save_freq=frequency)), SimpleNamespace(owed=0)
     assert issubclass(KitPPOTrainer, PPOTrainerSync)
     return made, saved
 
