@@ -57,13 +57,12 @@ def test_a_missing_component_leaves_the_sample_unscored_with_the_same_keys(compo
 
 
 def test_a_sample_of_which_every_component_is_left_out_is_unscored() -> None:
-    combine = made(weights={"judge_score": 0.7, "rule_score": 0.3})
-    one = asyncio.run(combine({"judge_score": gives(0.0, left_out=1.0), "rule_score": gives(1.0)}))
+    composite = made(weights={"judge_score": 0.7, "rule_score": 0.3})
+    one = result(composite, {"judge_score": gives(0.0, left_out=1.0), "rule_score": gives(1.0)})
     assert (one["score"], one["unscored"]) == (0.3, 0.0)
-    both = dict.fromkeys(("judge_score", "rule_score"), gives(0.0, left_out=1.0))
-    found = asyncio.run(combine(both))
-    assert (found["score"], found["unscored"]) == (0.0, 1.0)
-    assert list(found) == list(combine.composite.keys)
+    both = result(composite, dict.fromkeys(("judge_score", "rule_score"), gives(0.0, left_out=1.0)))
+    assert (both["score"], both["unscored"]) == (None, 1.0)
+    assert list(both) == list(composite.keys)
 
 
 def test_components_run_at_the_same_time() -> None:

@@ -125,7 +125,7 @@ def test_a_judge_that_fails_ends_a_run_with_a_composite_where_that_is_wanted() -
         scored(composite(server, on_failure="raise"))
 
 
-@pytest.mark.parametrize(("at_limit", "unscored", "score"), [("stop", 1.0, 0.0), ("continue", 0.0, 0.25)])
+@pytest.mark.parametrize(("at_limit", "unscored", "score"), [("stop", 1.0, None), ("continue", 0.0, 0.25)])
 def test_a_composite_goes_on_without_the_judges_part_when_told_so(at_limit, unscored, score) -> None:
     spent = {"money_budget": 1e-9, "prices": {"m": Price(1, 1)}, "at_limit": at_limit}
     with JudgeServer(judge_of_sums) as server:
@@ -225,9 +225,10 @@ def test_a_budget_that_runs_out_is_told_while_training(tmp_path, caplog) -> None
         asyncio.run(spend(config(server, token_budget=enough_for_one)))
     (warning,) = (record.getMessage() for record in caplog.records if record.name.startswith("reward.judge"))
     assert 80 <= int(warning.split("%")[0]) <= 100
-    (tmp_path / "train.log").write_text(f"(GatewayActor pid=7) {warning}\n")
     said: list[str] = []
-    Progress(tmp_path / "train.log", tmp_path / "metrics.jsonl", 10, said.append).follow()
+    progress = Progress(tmp_path / "train.log", tmp_path / "metrics.jsonl", 10, said.append)
+    (tmp_path / "train.log").write_text(f"(GatewayActor pid=7) {warning}\n")
+    progress.follow()
     assert len(said) == 1
     assert said[0].endswith(warning)
 
@@ -239,9 +240,10 @@ def test_a_cache_that_breaks_is_told_while_training(tmp_path, caplog) -> None:
     (tmp_path / "file").write_text("")
     Cache(tmp_path / "file" / "c.sqlite")
     (warning,) = (record.getMessage() for record in caplog.records if record.name.startswith("reward.judge"))
-    (tmp_path / "train.log").write_text(f"(GatewayActor pid=7) {warning}\n")
     said: list[str] = []
-    Progress(tmp_path / "train.log", tmp_path / "metrics.jsonl", 10, said.append).follow()
+    progress = Progress(tmp_path / "train.log", tmp_path / "metrics.jsonl", 10, said.append)
+    (tmp_path / "train.log").write_text(f"(GatewayActor pid=7) {warning}\n")
+    progress.follow()
     assert len(said) == 1
     assert said[0].endswith(warning)
 

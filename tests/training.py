@@ -99,7 +99,7 @@ def main(model: Path, run: Path, steps: int) -> None:
             "data": {"shuffle": True, "seed": 1, "sampler": None},
         }
     )
-    trainer.options, trainer.running, trainer.judge = Options(), RunningMoments(), JudgeWatch()
+    trainer.options, trainer.running, trainer.judge, trainer.zscores = Options(), RunningMoments(), JudgeWatch(), None
     trainer.kl_ctrl_in_reward = kl.controller("adaptive", 0.2, 0.1, 100)
     trainer.saver = Saver(root, 2, keep_best=True, facts={})
     data = torch.arange(48).reshape(12, 4)

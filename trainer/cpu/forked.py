@@ -11,15 +11,18 @@ from pathlib import Path
 from trainer import ROOT
 
 
-def start(folder: Path, environment: Mapping[str, str]) -> Path:
+def start(folder: Path, environment: Mapping[str, str]) -> Path | None:
     """Start the fork server of the run whose temporary folder is ``folder``; return the script.
 
-    Its imports take some 20 s, so this comes first. Who needs a process meanwhile waits for them.
+    Its imports take some 20 s, so this comes first. Who needs a process meanwhile waits for them. Where no file in
+    ``folder`` can be executed (mounted ``noexec``), there is no server, and None is returned.
     """
     path, script = folder / "fork.sock", folder / "python"
     words = [sys.executable, "-S", "-E", str(ROOT / "trainer" / "cpu" / "fork_client.py"), str(path), sys.executable]
     script.write_text(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n', encoding="utf-8")
     script.chmod(0o755)
+    if not os.access(script, os.X_OK):
+        return None
     alive, _ = os.pipe()  # the other end closes when this process ends, which tells the guard
     with socket.socket(socket.AF_UNIX) as listener, (folder / "fork_server.log").open("wb") as output:
         listener.bind(str(path))
