@@ -27,8 +27,10 @@ def progressed(folder, steps, **more) -> Progress:
 
 
 def test_the_start_up_says_what_is_waited_for(tmp_path) -> None:
+    progress = progressed(tmp_path, -1)
     (tmp_path / "train.log").write_text("critic model engine initialized\n")
-    text = drawn(progressed(tmp_path, -1), tmp_path)
+    progress.follow()
+    text = drawn(progress, tmp_path)
     assert text.startswith("step 0/40  0 s so far  the critic is loaded; loading the actor (0 s)")
 
 
