@@ -53,12 +53,12 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
 
 def test_a_process_has_what_it_was_given(stack: Stack, tmp_path: Path) -> None:
     said = stack.says(
-        f"{FORKED}, os.environ['MINE'], os.getcwd(), sys.argv, input(), os.getsid(0) == os.getpid()",
-        env={**stack.environment, "MINE": "it is"},
+        f"{FORKED}, os.environ['MINE'], __import__('tempfile').gettempdir(), os.getcwd(), sys.argv, input()",
+        env={**stack.environment, "MINE": "it is", "TMPDIR": str(tmp_path)},
         cwd=tmp_path,
         stdin=_file(tmp_path, "a line\n"),
     )
-    assert said == f"True it is {tmp_path} ['-c', '--multiprocessing-fork'] a line True"
+    assert said == f"True it is {tmp_path} {tmp_path} ['-c', '--multiprocessing-fork'] a line"
 
 
 def _file(folder: Path, text: str) -> int:

@@ -22,6 +22,7 @@ import selectors
 import signal
 import socket
 import sys
+import tempfile
 import threading
 import traceback
 from collections.abc import Callable
@@ -192,6 +193,7 @@ class Server:
         os.environ.clear()
         os.environ.update(self.set_by_imports | request.environment)
         os.chdir(request.folder)
+        tempfile.tempdir = None  # which it has remembered from this server's TMPDIR
         multiprocessing.spawn.set_executable(os.environ.get(STAND_IN) or sys.executable)
         importlib.import_module("ray._raylet").Config.initialize("")  # it has read RAY_AUTH_MODE when it was loaded
         np.random.seed()  # as in a fresh process; a run's own seeds come later
