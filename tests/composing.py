@@ -1,15 +1,16 @@
-"""The configuration of a run, composed without one."""
+"""The plan and the configuration of a run, without one."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 from omegaconf import DictConfig
 
 from data import models
 from reward.model.spec import Spec
-from trainer import compose, environment, folders, judge
+from trainer import compose, environment, folders, judge, preflight
 from trainer.preflight import Plan
 from trainer.resume import Start
-from trainer.settings import read_settings
+from trainer.settings import Settings, UserError, read_settings
 
 
 def resolved(model: Path, gpus: int, *overrides: str, **environ: str) -> DictConfig:
@@ -26,3 +27,12 @@ def resolved(model: Path, gpus: int, *overrides: str, **environ: str) -> DictCon
     )
     run = folders.Run("run", Path("runs/run"), Path("checkpoints/run"))
     return compose.resolve(environment.of_config(settings, plan, run, Path("tmp")), settings)
+
+
+def planned(settings: Settings, say: Callable[[str], None]) -> Plan:
+    """Check as a launch does, but for what follows from verl's configuration; return the plan, or raise the faults."""
+    plan, findings = preflight.look(settings, say)
+    faults = preflight.fatal(settings, findings)
+    if faults or plan is None:
+        raise UserError(*faults)
+    return plan

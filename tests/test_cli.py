@@ -204,9 +204,9 @@ def test_stopping_while_the_model_is_made(tmp_path) -> None:
 
 def test_a_gpu_without_flash_attention(tmp_path, small_model) -> None:
     """On a machine with a GPU: one line before launch, where transformers would refuse minutes later."""
-    from trainer import preflight
+    from tests.composing import planned
     from trainer.settings import UserError, read_settings
 
     settings = read_settings({"MODEL_PATH": str(small_model), "OUTPUT_DIR": str(tmp_path)}, [], gpus=1)
     with pytest.raises(UserError, match=r"^flash-attn, .* pip install flash-attn==2.8.3"):
-        preflight.check(settings, print)
+        planned(settings, print)

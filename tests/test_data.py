@@ -9,7 +9,7 @@ import torch
 from transformers import AutoTokenizer
 
 from data import arith, models, parquet, tiny
-from trainer import preflight
+from tests.composing import planned
 from trainer.settings import UserError, read_settings
 
 
@@ -95,4 +95,4 @@ def test_a_data_source_that_no_rule_scores(tmp_path, small_model) -> None:
     file = str(write_parquet(tmp_path / "train.parquet", **rows))
     environ = {"DATA": file, "VAL_DATA": file, "MODEL_PATH": str(small_model), "OUTPUT_DIR": str(tmp_path)}
     with pytest.raises(UserError, match="no rule scores data_source 'maths'; there are rules for arith"):
-        preflight.check(read_settings(environ, [], gpus=0), print)
+        planned(read_settings(environ, [], gpus=0), print)

@@ -209,45 +209,6 @@ def test_the_end_of_such_a_run_is_told_and_is_no_failure() -> None:
     assert why_stopped(log.replace("JudgeStoppedError", "ValueError")) is None
 
 
-def test_a_budget_that_runs_out_is_told_while_training(tmp_path, caplog) -> None:
-    from reward.judge.backend import USUAL_OUTPUT
-    from reward.judge.budget import tokens_of
-    from trainer.progress import Progress
-
-    async def spend(settings: JudgeConfig) -> None:
-        gateway = Gateway(settings)
-        await Judge(settings, gateway.ask).score("1 + 1", "2", "2")
-        await gateway.close()
-
-    with JudgeServer(judge_of_sums) as server:
-        question = config(server).prompts.question("1 + 1", "2", "2")
-        enough_for_one = tokens_of(question.system + question.user) + USUAL_OUTPUT
-        asyncio.run(spend(config(server, token_budget=enough_for_one)))
-    (warning,) = (record.getMessage() for record in caplog.records if record.name.startswith("reward.judge"))
-    assert 80 <= int(warning.split("%")[0]) <= 100
-    said: list[str] = []
-    progress = Progress(tmp_path / "train.log", tmp_path / "metrics.jsonl", 10, said.append)
-    (tmp_path / "train.log").write_text(f"(GatewayActor pid=7) {warning}\n")
-    progress.follow()
-    assert len(said) == 1
-    assert said[0].endswith(warning)
-
-
-def test_a_cache_that_breaks_is_told_while_training(tmp_path, caplog) -> None:
-    from reward.judge.cache import Cache
-    from trainer.progress import Progress
-
-    (tmp_path / "file").write_text("")
-    Cache(tmp_path / "file" / "c.sqlite")
-    (warning,) = (record.getMessage() for record in caplog.records if record.name.startswith("reward.judge"))
-    said: list[str] = []
-    progress = Progress(tmp_path / "train.log", tmp_path / "metrics.jsonl", 10, said.append)
-    (tmp_path / "train.log").write_text(f"(GatewayActor pid=7) {warning}\n")
-    progress.follow()
-    assert len(said) == 1
-    assert said[0].endswith(warning)
-
-
 WORKER = """
 import asyncio, json, sys
 import ray

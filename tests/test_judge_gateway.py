@@ -3,8 +3,6 @@
 import asyncio
 import json
 import random
-import sqlite3
-import threading
 import time
 from collections import Counter
 from typing import Any
@@ -17,7 +15,7 @@ from reward.judge.judge import Judge
 from reward.judge.metrics import Histogram
 from reward.judge.providers import Endpoint
 from tests.judge_server import KEY, Asked, JudgeServer, judge_of_sums, verdict
-from tests.judging import config, first, judging, sums
+from tests.judging import config, judging, sums
 
 pytestmark = pytest.mark.usefixtures("judge_keys", "short_pauses")
 
@@ -270,39 +268,6 @@ def test_percentiles_are_right_within_a_tenth() -> None:
     for share in (0.5, 0.9, 0.99):
         assert histogram.percentile(share) == pytest.approx(values[int(share * len(values))], rel=0.11)
     assert len(histogram.bins) < 150
-
-
-@pytest.mark.slow
-def test_ten_thousand_calls_with_faults_lose_and_invent_nothing(tmp_path) -> None:
-    """30 % of the requests fail, in every way there is; every sample is scored rightly, or unscored."""
-    faults = ("429", "429_after", "500", "502", "503", "529", "timeout", "reset", "reset_mid_body", "trickle")
-    faults += ("bad_json", "empty", "no_text", "html", "refusal", "filter")
-    chance, lock, asked = random.Random(0), threading.Lock(), Counter[str]()
-    attempts, count = 6, 10_000
-
-    def fault(request: Asked) -> str | None:
-        with lock:
-            asked[first(request)] += 1
-            return chance.choice(faults) if chance.random() < 0.3 else None
-
-    with JudgeServer(judge_of_sums, fault=fault, retry_after="0.01", hang=20.0, keep=False) as server:
-        options = {"attempts": attempts, "timeout": 3.0, "concurrency": 128, "breaker_after": 50}
-        settings = config(server, cache=str(tmp_path / "c.sqlite"), **options)
-        found, gateway = judging(settings, lambda judge, _: sums(judge, count))
-    assert len(found) == len(asked) == count
-    for number, each in enumerate(found):
-        if each["unscored"]:
-            assert each["score"] == 0.0
-        else:
-            assert each["score"] == float(number % 2 == 0), number
-    unscored = sum(each["unscored"] for each in found)
-    assert unscored / count < 0.1  # refusals and filters (3.75 % of the requests) are final
-    assert max(asked.values()) <= attempts
-    assert server.script.calls == asked.total()  # on a busy machine a call may time out before the server sees it
-    assert asked.total() <= gateway.metrics.total["calls"] <= 1.05 * asked.total()
-    assert gateway.metrics.total["unscored"] == unscored
-    rows = sqlite3.connect(tmp_path / "c.sqlite").execute("SELECT count(*) FROM verdicts").fetchone()[0]
-    assert rows == count - unscored
 
 
 def test_a_configuration_survives_its_way_to_the_workers() -> None:

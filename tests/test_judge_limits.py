@@ -1,7 +1,10 @@
-"""What the gateway keeps to: requests in flight, requests a minute, a provider's own pauses, servers that are down."""
+"""What the gateway keeps to: requests in flight and a minute, pauses, servers that are down; all faults at once."""
 
 import asyncio
 import random
+import sqlite3
+import threading
+from collections import Counter
 
 import pytest
 
@@ -9,7 +12,7 @@ from reward.judge.gateway import Gateway
 from reward.judge.judge import Judge
 from reward.judge.limits import Breaker, Gate, Window
 from tests.judge_server import Asked, JudgeServer, judge_of_sums
-from tests.judging import config, judging, sums
+from tests.judging import config, first, judging, sums
 
 pytestmark = pytest.mark.usefixtures("judge_keys", "short_pauses")
 
@@ -144,3 +147,36 @@ def test_a_breaker_tries_one_at_a_time() -> None:
     assert breaker.wait() == 0
     breaker.succeed()
     assert [breaker.wait() for _ in range(3)] == [0, 0, 0]
+
+
+@pytest.mark.slow
+def test_ten_thousand_calls_with_faults_lose_and_invent_nothing(tmp_path) -> None:
+    """30 % of the requests fail, in every way there is; every sample is scored rightly, or unscored."""
+    faults = ("429", "429_after", "500", "502", "503", "529", "timeout", "reset", "reset_mid_body", "trickle")
+    faults += ("bad_json", "empty", "no_text", "html", "refusal", "filter")
+    chance, lock, asked = random.Random(0), threading.Lock(), Counter[str]()
+    attempts, count = 6, 10_000
+
+    def fault(request: Asked) -> str | None:
+        with lock:
+            asked[first(request)] += 1
+            return chance.choice(faults) if chance.random() < 0.3 else None
+
+    with JudgeServer(judge_of_sums, fault=fault, retry_after="0.01", hang=20.0, keep=False) as server:
+        options = {"attempts": attempts, "timeout": 3.0, "concurrency": 128, "breaker_after": 50}
+        settings = config(server, cache=str(tmp_path / "c.sqlite"), **options)
+        found, gateway = judging(settings, lambda judge, _: sums(judge, count))
+    assert len(found) == len(asked) == count
+    for number, each in enumerate(found):
+        if each["unscored"]:
+            assert each["score"] == 0.0
+        else:
+            assert each["score"] == float(number % 2 == 0), number
+    unscored = sum(each["unscored"] for each in found)
+    assert unscored / count < 0.1  # refusals and filters (3.75 % of the requests) are final
+    assert max(asked.values()) <= attempts
+    assert server.script.calls == asked.total()  # on a busy machine a call may time out before the server sees it
+    assert asked.total() <= gateway.metrics.total["calls"] <= 1.05 * asked.total()
+    assert gateway.metrics.total["unscored"] == unscored
+    rows = sqlite3.connect(tmp_path / "c.sqlite").execute("SELECT count(*) FROM verdicts").fetchone()[0]
+    assert rows == count - unscored

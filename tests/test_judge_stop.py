@@ -4,6 +4,7 @@ The gateway's part is in ``test_judge_gateway.py`` and ``test_judge_cache.py``, 
 ``test_judge_cluster.py``.
 """
 
+import asyncio
 import sys
 from types import SimpleNamespace
 from typing import Any
@@ -11,6 +12,11 @@ from typing import Any
 import pytest
 
 from reward.judge import cluster
+from reward.judge.config import JudgeConfig
+from reward.judge.gateway import Gateway
+from reward.judge.judge import Judge
+from tests.judge_server import JudgeServer, judge_of_sums
+from tests.judging import config
 from trainer import ROOT, folders, launch
 from trainer import __main__ as main
 from trainer.judge_watch import JudgeStoppedError, JudgeWatch
@@ -105,3 +111,41 @@ def test_a_pause_is_one_line_and_status_3(monkeypatch, capsys) -> None:
     monkeypatch.setattr(sys, "argv", ["train.sh"])
     assert main.main() == 3
     assert capsys.readouterr().err == f"train.sh: {WHY}; the run is saved\n"
+
+
+@pytest.mark.usefixtures("judge_keys")
+def test_a_budget_that_runs_out_is_told_while_training(tmp_path, caplog) -> None:
+    from reward.judge.backend import USUAL_OUTPUT
+    from reward.judge.budget import tokens_of
+
+    async def spend(settings: JudgeConfig) -> None:
+        gateway = Gateway(settings)
+        await Judge(settings, gateway.ask).score("1 + 1", "2", "2")
+        await gateway.close()
+
+    with JudgeServer(judge_of_sums) as server:
+        question = config(server).prompts.question("1 + 1", "2", "2")
+        enough_for_one = tokens_of(question.system + question.user) + USUAL_OUTPUT
+        asyncio.run(spend(config(server, token_budget=enough_for_one)))
+    (warning,) = (record.getMessage() for record in caplog.records if record.name.startswith("reward.judge"))
+    assert 80 <= int(warning.split("%")[0]) <= 100
+    said: list[str] = []
+    progress = Progress(tmp_path / "train.log", tmp_path / "metrics.jsonl", 10, said.append)
+    (tmp_path / "train.log").write_text(f"(GatewayActor pid=7) {warning}\n")
+    progress.follow()
+    assert len(said) == 1
+    assert said[0].endswith(warning)
+
+
+def test_a_cache_that_breaks_is_told_while_training(tmp_path, caplog) -> None:
+    from reward.judge.cache import Cache
+
+    (tmp_path / "file").write_text("")
+    Cache(tmp_path / "file" / "c.sqlite")
+    (warning,) = (record.getMessage() for record in caplog.records if record.name.startswith("reward.judge"))
+    said: list[str] = []
+    progress = Progress(tmp_path / "train.log", tmp_path / "metrics.jsonl", 10, said.append)
+    (tmp_path / "train.log").write_text(f"(GatewayActor pid=7) {warning}\n")
+    progress.follow()
+    assert len(said) == 1
+    assert said[0].endswith(warning)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.composing import planned
 from trainer import compose, environment, folders, preflight, reward_choice
 from trainer.settings import Settings, UserError, read_settings
 
@@ -32,7 +33,7 @@ def sums(count: int) -> list[dict[str, Any]]:
 def made(folder: Path, model: Path, **environ: str) -> tuple[Settings, preflight.Plan, list[str]]:
     environ = {"MODEL_PATH": str(model), "OUTPUT_DIR": str(folder / "out"), **environ}
     settings, said = read_settings(environ, [], gpus=0), []
-    return settings, preflight.check(settings, said.append), said
+    return settings, planned(settings, said.append), said
 
 
 def function_of(folder: Path, settings: Settings, plan: preflight.Plan) -> Any:

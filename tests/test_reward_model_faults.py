@@ -1,5 +1,6 @@
 """A reward model that cannot be used: one clear line, before anything is started."""
 
+import dataclasses
 import json
 import shutil
 
@@ -89,14 +90,17 @@ def test_the_text_that_a_launchs_model_sees(models, small_model) -> None:
     row = {"prompt": asked, "reward_model": {"ground_truth": "4"}}
     said = (("system", "Be brief."), ("user", "2+2?"), ("assistant", "4"))
     text = "".join(f"<|im_start|>{role}\n{content}<|im_end|>\n" for role, content in said)
-    assert reward_model.text_seen(settings, row, str(small_model)) == text
+    spec = reward_model.plan(settings)
+    assert spec is not None
+    spec = dataclasses.replace(spec, policy_tokens=reward_model.policy_tokens(str(small_model)))
+    assert reward_model.shown(spec, row) == text
     file = models["qwen3"].parent / "narrow.jinja"
     file.write_text(
         "{% for m in messages %}{{ raise_exception('no') if m.role == 'system' else m.content }}{% endfor %}"
     )
     settings = read_settings({"REWARD_MODEL_PATH": str(models["qwen3"]), "RM_TEMPLATE": str(file)}, [], 0)
     with pytest.raises(UserError, match="cannot be given this conversation: no"):
-        reward_model.text_seen(settings, row)
+        reward_model.shown(reward_model.plan(settings), row)
 
 
 def test_files_that_are_missing(models, tmp_path) -> None:

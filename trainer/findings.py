@@ -32,18 +32,16 @@ def failures(what: str, faults: list[str], forced: bool = False) -> list[Finding
     return [Finding(what, "fail", fault, forced) for fault in faults]
 
 
-def guarded(what: str, function: Callable[[], Iterator[Finding]], forced: bool = False) -> list[Finding]:
+def guarded(what: str, function: Callable[[], Iterator[Finding]]) -> list[Finding]:
     """Run a check; what it raises for the person to mend becomes its findings."""
     found: list[Finding] = []
     try:
         for finding in function():
             found.append(finding)
-    except UserError as error:
-        found += failures(what, list(error.faults), forced)
-    except DataError as error:
-        found += failures(what, list(error.faults), forced)
+    except (UserError, DataError) as error:
+        found += failures(what, list(error.faults))
     except ModelError as error:
-        found += failures(what, [str(error)], forced)
+        found += failures(what, [str(error)])
     return found
 
 

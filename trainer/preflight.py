@@ -60,22 +60,6 @@ class Facts:
     said: list[str] = field(default_factory=list)  # of the data
 
 
-def check(settings: Settings, say: Callable[[str], None]) -> Plan:
-    """Check everything and prepare model and data; say what is in the data, and how its answers are scored.
-
-    A dry run is for a machine that may not be this one: nothing is fetched or made, nothing that takes long is read,
-    and disk, memory and packages are not looked at.
-
-    Raises:
-        UserError: with every fault found, one line each.
-    """
-    plan, findings = look(settings, say)
-    faults = fatal(settings, findings)
-    if faults or plan is None:
-        raise UserError(*faults)
-    return plan
-
-
 def fatal(settings: Settings, findings: Sequence[Finding]) -> list[str]:
     """Return what starts no run: every failure, but those that ``--force`` takes upon itself."""
     force = settings.values["FORCE"] is True
@@ -85,8 +69,10 @@ def fatal(settings: Settings, findings: Sequence[Finding]) -> list[str]:
 def look(settings: Settings, say: Callable[[str], None], make: bool = True) -> tuple[Plan | None, list[Finding]]:
     """Check everything, side by side; return what was found out and, unless something is wrong, the plan.
 
-    What takes long comes last, and only where nothing is wrong yet: making a built-in model (unless ``make`` is
-    false: then it is known by its configuration), and trying a reward model out.
+    A dry run is for a machine that may not be this one: nothing is fetched or made, nothing that takes long is read,
+    and disk, memory and packages are not looked at. What takes long comes last, and only where nothing is wrong yet:
+    making a built-in model (unless ``make`` is false: then it is known by its configuration), and trying a reward
+    model out.
     """
     facts, dry = Facts(), settings.dry_run
 
@@ -95,13 +81,8 @@ def look(settings: Settings, say: Callable[[str], None], make: bool = True) -> t
 
     data = start("data", _data, settings, facts)
     model = start("model", _model, settings, facts)
-    first = [
-        model,
-        data,
-        start("resume", _resume, settings, facts),
-        start("reward", _reward, settings, facts, data),
-    ]
-    first += [start("judge", _judge, settings, facts)]
+    first = [model, data, start("resume", _resume, settings, facts)]
+    first += [start("reward", _reward, settings, facts, data), start("judge", _judge, settings, facts)]
     if not dry:
         first += [start("tokenizer", _tokenizer, settings, facts, data, model), start("logger", _loggers, settings)]
         first += [start("devices", surroundings.devices, settings), start("ray", surroundings.stale_ray)]

@@ -226,23 +226,6 @@ def _in_a_process(settings: Settings, spec: Spec, calibrate: dict[str, Any] | No
     return answer
 
 
-def text_seen(settings: Settings, row: Mapping[str, Any], policy: str = "") -> str:
-    """Return the exact text that a launch's reward model sees for one row, answered by its ground truth.
-
-    Args:
-        settings: the launch's, with a reward model.
-        row: of verl's form: ``prompt``, messages, and ``reward_model.ground_truth``.
-        policy: folder of the policy, whose control tokens are removed from texts; empty: the model's own alone are.
-
-    Raises:
-        UserError: the model cannot be used, or its template refuses the conversation.
-    """
-    spec = plan(settings)
-    if policy:
-        spec = dataclasses.replace(spec, policy_tokens=policy_tokens(policy))
-    return shown(spec, row)
-
-
 def shown(spec: Spec, row: Mapping[str, Any]) -> str:
     """Return the exact text that the model sees for one row of verl's form, answered by its ground truth.
 

@@ -9,10 +9,10 @@ from pathlib import Path
 from omegaconf import DictConfig, OmegaConf
 
 from trainer import compose, environment, folders, preflight, resume, surroundings
-from trainer.findings import Finding, guarded
+from trainer.findings import Finding, failures, guarded
 from trainer.forecast import advice, host, memory, model, table
 from trainer.forecast.run import RunSize
-from trainer.settings import Settings
+from trainer.settings import Settings, UserError
 from trainer.shape import Shape
 
 GIB = 1 << 30
@@ -32,23 +32,21 @@ class Survey:
 
 def survey(settings: Settings, say: Callable[[str], None], tmp: Path, make: bool = True) -> Survey:
     """Look at everything; ``make`` as in ``preflight.look``, ``tmp`` as in ``environment.of_config``."""
-    made: list[folders.Run] = []
-    findings = guarded("run", partial(_name, settings, made))
-    plan, found = preflight.look(settings, say, make and not findings)
+    run, findings = None, list[Finding]()
+    try:
+        run = folders.new_run(settings)
+    except UserError as error:
+        findings += failures("run", list(error.faults))
+    plan, found = preflight.look(settings, say, make and run is not None)
     findings += found
-    if plan is None or not made:
+    if plan is None or run is None:
         return Survey((*findings, *([] if settings.dry_run else guarded("disk", partial(_space, settings, 0)))))
     configs: list[DictConfig] = []
-    findings += guarded("batch", partial(_composed, settings, plan, made[0], tmp, configs))
+    findings += guarded("batch", partial(_composed, settings, plan, run, tmp, configs))
     forecast: list[str] = []
     for config in configs:
         findings += guarded("memory", partial(_capacity, settings, plan, config, forecast))
-    return Survey(tuple(findings), tuple(forecast), plan, made[0], configs[0] if configs else None)
-
-
-def _name(settings: Settings, made: list[folders.Run]) -> Iterator[Finding]:
-    made.append(folders.new_run(settings))
-    yield from ()
+    return Survey(tuple(findings), tuple(forecast), plan, run, configs[0] if configs else None)
 
 
 def _composed(

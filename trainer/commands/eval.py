@@ -17,6 +17,7 @@ from reward.errors import RewardFunctionError
 from reward.zscore import ZScores
 from trainer import answers, chosen, judge, launch, processes, reward_check, scores
 from trainer.commands.score import reward_model_of, reward_of
+from trainer.environment import of_device
 from trainer.failure import describe
 from trainer.settings import Settings, UserError, read_settings
 
@@ -53,7 +54,7 @@ def run(settings: Settings, words: Sequence[str]) -> int:
     results: list[dict[str, Any]] = []
     stopped: launch.Stopped | None = None
     try:
-        _fill(_job(settings, asked, folder, rows, out), rows, reward.threads, score, out, results)
+        _fill(_job(settings, asked, folder, rows, out), rows, reward.threads, score, out, results, of_device(settings))
     except launch.Stopped as signal:
         stopped = signal
     if stopped is not None:
@@ -112,6 +113,7 @@ def _fill(
     score: Callable[[bytes], dict[str, Any]],
     out: Path,
     results: list[dict[str, Any]],
+    device: dict[str, str],
 ) -> None:
     """Answer and score; ``results`` and ``out`` have every answer as soon as it is scored."""
     asked = pq.read_table(rows).to_pylist()
@@ -121,7 +123,7 @@ def _fill(
     try:
         with out.open("w", encoding="utf-8") as file, ThreadPoolExecutor(threads) as pool:
             waiting: list[tuple[dict[str, Any], Future[dict[str, Any]] | None]] = []
-            for line in _made(job, path, log):
+            for line in _made(job, path, log, device):
                 answer = json.loads(line)
                 row = _scorable(asked[answer["row"]], answer)
                 scoring = pool.submit(score, json.dumps(row).encode())
@@ -168,18 +170,13 @@ def _with_zscores(results: list[dict[str, Any]], zscores: ZScores, out: Path) ->
     return scaled
 
 
-def _made(job: answers.Job, path: Path, log: Path) -> Iterator[str]:
-    """Start the engine; return the answers as they are made.
+def _made(job: answers.Job, path: Path, log: Path, device: dict[str, str]) -> Iterator[str]:
+    """Start the engine, with the env vars of its ``device``; return the answers as they are made.
 
     Raises:
         RunFailed: it ended with an error.
     """
-    environment = {
-        **os.environ,
-        "VLLM_CPU_KVCACHE_SPACE": "1",  # GiB
-        "VLLM_CPU_OMP_THREADS_BIND": "nobind",
-        "VLLM_NO_USAGE_STATS": "1",
-    }
+    environment = {**os.environ, **device, "VLLM_NO_USAGE_STATS": "1"}
     answered = Path(job.out)
     answered.touch()
     with log.open("wb") as output, answered.open("rb") as lines:

@@ -52,7 +52,7 @@ MAINS = ("verl.trainer.main_ppo", "trainer.export")
 SPAWN = "from multiprocessing.spawn import spawn_main"
 # Read when the interpreter starts or its libraries are loaded: another value wants another process.
 AT_START = ("OMP_NUM_THREADS", "VERL_PLATFORM")
-MOST_FILES = 250  # a message of a Unix socket carries 253
+MOST_FILES = 253  # in a message of a Unix socket (SCM_MAX_FD of unix(7)): a client with more starts python itself
 ABOVE = 512  # file descriptors below are those of requests
 
 
@@ -77,11 +77,11 @@ class Request:
             return None
         if not _loaded(self.environment.get("LD_PRELOAD", "")):
             return None
-        if words[0] == "-m" and words[1] in MAINS:
+        if words[0] == "-m" and words[1:2] and words[1] in MAINS:
             return lambda: _module(words[1], words[2:])
         if Path(words[0]).name == "default_worker.py":
             return lambda: _script(words[0], words[1:])
-        if words[0] == "-c" and words[1].startswith(SPAWN):
+        if words[0] == "-c" and words[1:2] and words[1].startswith(SPAWN):
             return lambda: _text(words[1], words[2:])
         return None
 
@@ -168,7 +168,8 @@ class Server:
         _close(request)
         self.children[pid] = connection
         self.selector.register(connection, selectors.EVENT_READ)
-        connection.sendall(f"{pid}\n".encode())
+        with contextlib.suppress(OSError):  # it was killed meanwhile, which the selector tells
+            connection.sendall(f"{pid}\n".encode())
         return None
 
     def _become(self, request: Request, connection: socket.socket, server: int) -> None:

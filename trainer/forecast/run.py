@@ -6,7 +6,7 @@ from typing import Any
 from trainer.shape import Shape
 
 BYTES = {"float32": 4, "bfloat16": 2, "float16": 2}
-CPU_KV_CACHE = 1 << 30  # VLLM_CPU_KVCACHE_SPACE=1 (trainer/launch.py)
+CPU_KV_CACHE = 1 << 30  # VLLM_CPU_KVCACHE_SPACE=1 (trainer/environment.py)
 
 
 @dataclass(frozen=True)
@@ -58,5 +58,5 @@ class RunSize:
             tensor_parallel=rollout.tensor_model_parallel_size,
             share=rollout.gpu_memory_utilization,
             sequences=min(rollout.max_num_seqs, shape.batch * shape.samples),
-            steps_kept=config.trainer.max_actor_ckpt_to_keep or 1,
+            steps_kept=config.trainer.v1.ppo_kit.keep + config.trainer.v1.ppo_kit.keep_best,
         )

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from trainer.forecast.advice import on_device
 from trainer.forecast.host import checkpoint, disk, host_memory
-from trainer.forecast.memory import PHASES, Part, kv_cache, of_rank
+from trainer.forecast.memory import PHASES, Part, kv_cache, of_rank, peaks
 from trainer.forecast.model import ModelSize
 from trainer.forecast.run import RunSize
 
@@ -23,7 +23,7 @@ def lines(model: ModelSize, run: RunSize, device_bytes: int | None) -> Iterator[
     yield f"{f'GiB of one {kind}':<18}" + "".join(f"{phase:>15}" for phase in PHASES)
     for part in parts:
         yield f"{part.name:<18}" + "".join(f"{size / GIB:>15.2f}" if size else f"{'-':>15}" for size in part.bytes)
-    sums = on_device(model, run, device_bytes) if device_bytes else _sums(parts)
+    sums = on_device(model, run, device_bytes) if device_bytes else peaks(parts)
     of = f"   of {device_bytes / GIB:.1f}" if run.device == "cuda" and device_bytes else ""
     yield f"{'sum':<18}" + "".join(f"{sums[phase] / GIB:>15.2f}" for phase in PHASES) + of
     yield (
@@ -31,7 +31,3 @@ def lines(model: ModelSize, run: RunSize, device_bytes: int | None) -> Iterator[
         f"{run.steps_kept} kept and one being written: {disk(model, run) / GIB:.1f} GiB of disk; "
         f"{model.total / 1e6:,.1f}M parameters"
     )
-
-
-def _sums(parts: list[Part]) -> dict[str, int]:
-    return {phase: sum(part.bytes[i] for part in parts) for i, phase in enumerate(PHASES)}
