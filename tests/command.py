@@ -34,7 +34,7 @@ def clean_environment(**extra: str) -> dict[str, str]:
     return {key: value for key, value in os.environ.items() if key not in ours} | extra
 
 
-def train_sh(*arguments: str, root: Path = ROOT, timeout: float = 60, cwd: Path | None = None, **extra: str) -> Result:
+def train_sh(*arguments: str, root: Path = ROOT, timeout: float = 180, cwd: Path | None = None, **extra: str) -> Result:
     """Run ``./train.sh`` to its end."""
     done = subprocess.run(
         [str(root / "train.sh"), *arguments],

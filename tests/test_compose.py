@@ -26,6 +26,7 @@ NOT_IN_VERLS_YAML = {
     "actor_rollout_ref.model.override_config.attn_implementation": "workers/config/model.py, HFModelConfig",
     "critic.model.override_config.attn_implementation": "workers/config/model.py, HFModelConfig",
     "ray_kwargs.ray_init": "arguments of ray.init",
+    "ray_kwargs.node": "the kit's own: trainer/cluster/leader.py",
     "reward.reward_model.rollout.enable_sleep_mode": "workers/config/rollout.py, RolloutConfig",
     "reward.custom_reward_function.reward_kwargs": "trainer/ppo/reward.py, get_custom_reward_fn",
     "trainer.v1.ppo_kit": "the kit's own: verl gives each trainer a tree under its name; trainer/algorithm/options.py",

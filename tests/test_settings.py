@@ -116,7 +116,14 @@ MANUAL = {
     **{"MODEL_PATH": "Qwen/Qwen2.5-0.5B", "REWARD_MODEL_PATH": "", "CLIP_RATIO": 0.2, "GAE_GAMMA": 1.0},
     **{"GAE_LAMBDA": 0.95, "KL_COEF": 0.001, "PPO_EPOCHS": 1, "CRITIC_LR": 1e-5, "CRITIC_EPOCHS": 1},
     **{"CLIPRANGE_VALUE": 0.5, "ROLLOUT_N": 1, "ROLLOUT_TEMPERATURE": 1.0, "ROLLOUT_TP_SIZE": 1},
-    **{"GPU_MEMORY_UTILIZATION": 0.5, "NNODES": 1, "NODE_RANK": 0, "USE_API_REWARD": False, "RM_API_TYPE": "dashscope"},
+    **{
+        "GPU_MEMORY_UTILIZATION": 0.5,
+        "NNODES": 1,
+        "NODE_RANK": 0,
+        "RAY_ADDRESS": "",
+        "USE_API_REWARD": False,
+        "RM_API_TYPE": "dashscope",
+    },
     **{"RM_MODEL": "qwen-plus", "RM_PROMPT_PRESET": "", "RM_SYSTEM_PROMPT": "", "RM_SCORING_PROMPT": ""},
 }
 

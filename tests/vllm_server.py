@@ -1,7 +1,6 @@
 """``vllm serve`` for a reward model, as a person would start it."""
 
 import os
-import socket
 import subprocess
 import sys
 import time
@@ -11,15 +10,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from tests.ports import free_port
+
 START = 600  # seconds
 
 
 @contextmanager
 def serving(folder: Path, log: Path, length: int, key: str = "") -> Iterator[str]:
     """Serve the model in ``folder`` with a context of ``length`` tokens, to who has the ``key``; yield the address."""
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        port = found.getsockname()[1]
+    port = free_port()
     command = [str(Path(sys.executable).with_name("vllm")), "serve", str(folder), "--runner", "pooling", "--dtype"]
     command += [
         "float32",

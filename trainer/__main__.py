@@ -13,6 +13,9 @@ from omegaconf import DictConfig, OmegaConf
 from rich.live import Live
 
 from trainer import account, changes, commands, compose, folders, launch, live, plan, preflight, processes, resume
+from trainer.cluster.follower import follow
+from trainer.cluster.leader import Leader
+from trainer.environment import starts_ray
 from trainer.progress import Progress
 from trainer.settings import Settings, UserError, fail, read_settings
 from trainer.survey import survey
@@ -78,10 +81,11 @@ def watch(progress: Progress, made: folders.Run) -> Iterator[None]:
         yield
 
 
-def run(settings: Settings) -> int:
+def run(settings: Settings, leader: Leader) -> int:
     """Do everything; return the exit status."""
     traces = processes.Traces()
     tmp: Path | None = None
+    held: int | None = None
     try:
         tmp = launch.temporary_folder()
         python = launch.fork_server(settings, tmp)
@@ -91,6 +95,7 @@ def run(settings: Settings) -> int:
             say(f"nothing to do: {made.name} was trained to step {found.start.step}; the model: {made.model}")
             say("with more --total_steps it goes on")
             return 0
+        leader.assemble(found)
         held = made.make_folders(settings)
         if found.start.again:
             go_on(found.start, made, config)
@@ -104,10 +109,12 @@ def run(settings: Settings) -> int:
         def each() -> None:
             traces.look()
             story.refresh(progress.steps)
+            leader.look()
 
         try:
             if found.start.step < total:  # else it was ended after its last step
-                with watch(progress, made):
+                leader.start_ray(made, config, tmp, python)
+                with watch(progress, made), leader.blamed():
                     launch.train(settings, made, progress, tmp, held, python, each)
             say("exporting the model")
             folder = launch.export(made, environment=launch.of_fork(settings, python))
@@ -116,6 +123,8 @@ def run(settings: Settings) -> int:
             raise
     finally:
         launch.clean_up(tmp, traces)
+        if held is not None:
+            os.close(held)
     story.close(progress, folder, "finished")
     if progress.validations:
         before, after = progress.validations[0], progress.validations[-1]
@@ -145,7 +154,31 @@ def train(settings: Settings) -> int:
             "--output_dir and --run_name"
         )
     announce(settings)
-    return dry_run(settings) if settings.dry_run else run(settings)
+    if settings.dry_run:
+        return dry_run(settings)
+    if settings.integer("NODE_RANK") and starts_ray(settings):
+        return follow(settings, say)
+    leader = Leader(settings, say)
+    with leader.ending():
+        leader.open()
+        return persevere(settings, leader)
+
+
+def persevere(settings: Settings, leader: Leader) -> int:
+    """Run; and again from the last checkpoint where the run fails, as often as ``--max_restarts`` says."""
+    most = settings.integer("MAX_RESTARTS")
+    if most:
+        with contextlib.suppress(UserError):  # told with all that is wrong
+            settings = settings.having(RUN_NAME=folders.new_run(settings).name)
+    for count in range(1, most + 1):
+        try:
+            return run(settings, leader)
+        except launch.AlarmError:
+            raise
+        except launch.RunFailed as failure:
+            say(f"{failure}\nstarting again ({count} of {most}, --max_restarts)")
+            leader.restart()
+    return run(settings, leader)
 
 
 def main() -> int:

@@ -1,5 +1,6 @@
 """Knobs that do not go together, found before anything is installed or started."""
 
+import re
 from collections.abc import Mapping
 
 from reward.judge.providers import PROVIDERS
@@ -24,7 +25,7 @@ def contradictions(
     """
     shape = [] if any(word in key for key in overrides for word in DIVIDES) else Shape.of_knobs(values).faults()
     return [
-        *_devices(values, gpus),
+        *_devices(values, given, gpus),
         *_nodes(values),
         *_reward(values, given),
         *_reward_model(values, given),
@@ -34,9 +35,11 @@ def contradictions(
     ]
 
 
-def _devices(values: Mapping[str, Value], gpus: int) -> list[str]:
+def _devices(values: Mapping[str, Value], given: frozenset[str], gpus: int) -> list[str]:
     count = values["N_GPUS"]
-    if values["DEVICE"] != "cuda" or values["DRY_RUN"]:  # a dry run is for any machine, on any machine
+    if values["RAY_ADDRESS"] and "N_GPUS" not in given:
+        return ["RAY_ADDRESS: the cluster's machines are not asked; give --n_gpus, the GPUs to use on each"]
+    if values["DEVICE"] != "cuda" or values["DRY_RUN"] or values["RAY_ADDRESS"]:  # a dry run is for any machine
         return []
     if not gpus:
         return ["--device cuda: nvidia-smi lists no GPU on this machine; use --device cpu"]
@@ -49,12 +52,16 @@ def _devices(values: Mapping[str, Value], gpus: int) -> list[str]:
 
 
 def _nodes(values: Mapping[str, Value]) -> list[str]:
-    nodes, rank = values["NNODES"], values["NODE_RANK"]
+    nodes, rank, running = values["NNODES"], values["NODE_RANK"], str(values["RAY_ADDRESS"])
+    if running and not re.fullmatch(r"auto|[^\s:/]+:\d+", running):
+        return [f"RAY_ADDRESS={running}: give auto, or host:port of the cluster's head (6379, not the client's 10001)"]
+    if running and rank:
+        return [f"NODE_RANK={rank}: with RAY_ADDRESS one machine starts the run, and Ray has the others; leave it out"]
     if not (isinstance(nodes, int) and isinstance(rank, int)):
         return []
     if rank >= nodes:
         return [f"NODE_RANK={rank}: with NNODES={nodes} the ranks are 0 to {nodes - 1}"]
-    if nodes > 1 and not values["MASTER_ADDR"]:
+    if nodes > 1 and not values["MASTER_ADDR"] and not running:
         return [f"NNODES={nodes}: give MASTER_ADDR too, the address of machine 0 as the others reach it"]
     return []
 

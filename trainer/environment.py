@@ -3,10 +3,14 @@
 import dataclasses
 import os
 import re
+import socket
+import sys
 from pathlib import Path
 
 from reward import json_text
-from trainer import ROOT, resume, reward_check, reward_place
+from trainer import ROOT, resume, reward_check, reward_place, surroundings
+from trainer.cluster import token
+from trainer.cpu.fork_client import STAND_IN
 from trainer.folders import Run
 from trainer.preflight import Plan
 from trainer.settings import Settings
@@ -39,6 +43,8 @@ def of_config(settings: Settings, plan: Plan, run: Run, tmp: Path) -> dict[str, 
         "KIT_VALIDATE_FIRST": str(not _is_validated(plan, run)).lower(),
         "KIT_REWARD_FN": reward_check.reward_fn(settings),
         "KIT_REWARD_KEYS": f"[{','.join(map(hydra_text, plan.reward_keys))}]",
+        "KIT_RAY": ray_address(settings),
+        "KIT_RAY_NODE": head_address(settings) if starts_ray(settings) else "",
         "KIT_COMPOSITE": json_text.dumps(reward_check.composite(settings, judge, model["KIT_REWARD_MODEL"])),
         "KIT_JUDGE": judge,
         **model,
@@ -55,13 +61,49 @@ def _is_validated(plan: Plan, run: Run) -> bool:
     return plan.start.again and plan.start.step > 0 and resume.validated(run.folder / "metrics.jsonl", plan.start.step)
 
 
+def starts_ray(settings: Settings) -> bool:
+    """Whether the kit starts Ray itself, on several machines; on one, verl starts it."""
+    return settings.integer("NNODES") > 1 and not settings.text("RAY_ADDRESS")
+
+
+def ray_address(settings: Settings) -> str:
+    """Return the address of the Ray cluster that verl finds; empty where it starts one."""
+    if starts_ray(settings):
+        return f"{head_address(settings)}:{settings.integer('MASTER_PORT') + 1}"
+    return settings.text("RAY_ADDRESS")
+
+
+def head_address(settings: Settings) -> str:
+    """Return machine 0's own address; by its name it often finds 127.0.1.1, where no other machine reaches it."""
+    name = settings.text("NODE_ADDR") or settings.text("MASTER_ADDR")
+    if settings.dry_run or re.fullmatch(r"[\d.]+|.*:.*|localhost", name):
+        return name
+    try:
+        found = socket.gethostbyname(name)
+    except OSError:
+        return name
+    return surroundings.node_address() if found.startswith("127.") else found
+
+
+def of_node(settings: Settings, run: Run, tmp: Path, python: Path | None) -> dict[str, str]:
+    """Return the whole environment of the run's processes on this machine.
+
+    ``python`` is the script that asks the fork server for a process, where there is one.
+    """
+    token_mode = token.mode(settings.values["INSECURE_RAY"] is True) if starts_ray(settings) else {}
+    return of_person(settings) | of_engine(settings, run, tmp) | token_mode | {STAND_IN: str(python or sys.executable)}
+
+
 def of_engine(settings: Settings, run: Run, tmp: Path) -> dict[str, str]:
     """Return what the engine is told by env vars, beside the person's own environment."""
+    own = {"HYDRA_FULL_ERROR": "1", "RAY_USAGE_STATS_ENABLED": "0", "TMPDIR": str(tmp)}
+    return own | of_workers(settings, run)
+
+
+def of_workers(settings: Settings, run: Run) -> dict[str, str]:
+    """Return of these what verl's processes must have wherever they are, also where the kit has not started Ray."""
     engine = {
-        "HYDRA_FULL_ERROR": "1",
-        "RAY_USAGE_STATS_ENABLED": "0",
         "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
-        "TMPDIR": str(tmp),
         "TOKENIZERS_PARALLELISM": "false",
         "VERL_FILE_LOGGER_PATH": str(run.folder / "metrics.jsonl"),
         "TENSORBOARD_DIR": str(run.folder / "tensorboard"),

@@ -12,12 +12,6 @@ from trainer.settings import Settings
 CPU_HEAD_SIZES = (32, 64, 80, 96, 112, 128, 160, 192, 224, 256, 512)
 
 
-def not_yet(settings: Settings) -> list[str]:
-    """Return what has its knobs, its plan and its configuration, and cannot be run."""
-    machines = settings.integer("NNODES")
-    return [f"NNODES={machines}: this version trains on one machine (--dry_run shows the plan)"] if machines > 1 else []
-
-
 def logger_faults(settings: Settings) -> list[str]:
     """Return what is wrong with a logger that would fail when training begins: its package, or its login."""
     loggers = settings.values["LOGGER"]

@@ -14,7 +14,7 @@ from types import FrameType
 from trainer import checkpoints, processes
 from trainer.cpu import forked
 from trainer.cpu.fork_client import STAND_IN
-from trainer.environment import hydra_text, of_device, of_engine, of_person
+from trainer.environment import hydra_text, of_device, of_engine, of_node, of_person, of_workers
 from trainer.failure import describe, why_stopped
 from trainer.folders import Run
 from trainer.progress import Progress
@@ -37,6 +37,10 @@ class RunFailed(Exception):
     """verl ended with an error; the message is what the person reads."""
 
 
+class AlarmError(RunFailed):
+    """An alarm of ``--stop_on`` has ended the run."""
+
+
 def fork_server(settings: Settings, tmp: Path) -> Path | None:
     """Start the fork server where there is one; return the script by which the run's processes come from it.
 
@@ -52,8 +56,9 @@ def of_fork(settings: Settings, python: Path | None) -> dict[str, str] | None:
     return of_person(settings) | of_device(settings) | {STAND_IN: str(python)} if python else None
 
 
-def command(run: Run, python: Path | None = None) -> list[str]:
+def command(settings: Settings, run: Run, python: Path | None = None) -> list[str]:
     """Return the command that starts verl; ``python`` is what ``fork_server`` returned."""
+    own = f'"${STAND_IN}"'  # of each machine its own: Ray starts its workers by a shell
     return [
         str(python or sys.executable),
         "-m",
@@ -63,13 +68,21 @@ def command(run: Run, python: Path | None = None) -> list[str]:
         f"hydra.run.dir={hydra_text(str(run.folder))}",
         "hydra.output_subdir=null",
         "hydra/job_logging=stdout",
-        *([f"ray_kwargs.ray_init.runtime_env.py_executable={hydra_text(shlex.quote(str(python)))}"] if python else []),
+        *([f"ray_kwargs.ray_init.runtime_env.py_executable={hydra_text(own)}"] if python else []),
+        *(
+            f"+ray_kwargs.ray_init.runtime_env.env_vars.{key}={hydra_text(value)}"
+            for key, value in (of_workers(settings, run) if settings.text("RAY_ADDRESS") else {}).items()
+        ),
     ]
 
 
 def write_command(settings: Settings, run: Run, tmp: Path) -> str:
     """Write the exact command, with the env vars that it needs, to ``command.txt``, and return it."""
-    words = ["env", *(f"{key}={value}" for key, value in of_engine(settings, run, tmp).items()), *command(run)]
+    words = [
+        "env",
+        *(f"{key}={value}" for key, value in of_engine(settings, run, tmp).items()),
+        *command(settings, run),
+    ]
     text = shlex.join(words)
     (run.folder / "command.txt").write_text(text + "\n", encoding="utf-8")
     return text
@@ -89,7 +102,8 @@ def train(
     ``held`` is the lock of its folder, ``python`` what ``fork_server`` returned.
 
     Raises:
-        RunFailed: verl ended with an error, or an alarm of ``--stop_on`` was raised.
+        RunFailed: verl ended with an error.
+        AlarmError: an alarm of ``--stop_on`` was raised.
         Paused: the run saved and stopped by itself.
         Stopped: from the signal handler; the caller ends the processes.
     """
@@ -97,11 +111,11 @@ def train(
     assert isinstance(stop_on, list)
     with progress.log.open("ab") as output:
         process = subprocess.Popen(
-            [sys.executable, "-m", "trainer.guard", str(tmp), *command(run, python)],
+            [sys.executable, "-m", "trainer.guard", str(tmp), *command(settings, run, python)],
             stdin=subprocess.PIPE,  # that it ends tells the guard that this process has ended
             stdout=output,
             stderr=subprocess.STDOUT,
-            env=of_person(settings) | of_engine(settings, run, tmp) | {STAND_IN: str(python or "")},
+            env=of_node(settings, run, tmp, python),
             start_new_session=True,  # Ctrl-C reaches this process alone, which ends the others in order
             pass_fds=[held],  # the lock of its folder,
         )
@@ -111,7 +125,9 @@ def train(
             each()
             for alarm in progress.alarms:
                 if alarm.name in stop_on:
-                    raise RunFailed(f"ended at step {alarm.step} by --stop_on {alarm.name}: {alarm.cause}{_saved(run)}")
+                    raise AlarmError(
+                        f"ended at step {alarm.step} by --stop_on {alarm.name}: {alarm.cause}{_saved(run)}"
+                    )
     progress.follow()
     if process.returncode:
         text = progress.log_text()

@@ -40,17 +40,21 @@ def cpu_has_bfloat16(cpuinfo: Path = Path("/proc/cpuinfo")) -> bool:
 def describe(root: Path) -> str:
     """Return what a run was made on, one thing a line: ``environment.txt``."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-    versions = {name: _version(name) for name in PACKAGES}
     lines = [
-        f"kit        {_commit(root)}",
+        f"kit        {commit(root)}",
         f"python     {sys.version.split()[0]} ({sys.executable})",
         f"system     {platform.platform()}",
         f"processor  {_processor()}, {len(os.sched_getaffinity(0))} cores",
         f"memory     {memory:.1f} GiB",
         *(f"gpu        {gpu.split(' (UUID')[0]}" for gpu in gpus()),
-        *(f"{name:<10} {version}" for name, version in versions.items() if version),
+        *(f"{name:<10} {version}" for name, version in versions().items()),
     ]
     return "\n".join(lines) + "\n"
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of the packages that a run hangs on, of those that are installed."""
+    return {name: version for name in PACKAGES if (version := _version(name))}
 
 
 def _version(package: str) -> str:
@@ -60,7 +64,7 @@ def _version(package: str) -> str:
         return ""
 
 
-def _commit(root: Path) -> str:
+def commit(root: Path) -> str:
     """Return the commit that is checked out, and whether files differ from it."""
     git = ["git", "-C", str(root)]
     try:

@@ -25,6 +25,7 @@ from trainer import changes, checkpoints, progress, saving, step, transfer, vali
 from trainer.algorithm import guard, kl, losses, state
 from trainer.algorithm.metrics import watched
 from trainer.algorithm.options import Options
+from trainer.cluster import links
 from trainer.judge_watch import JudgeWatch
 
 logger = logging.getLogger(__name__)
@@ -61,7 +62,13 @@ class KitPPOTrainer(PPOTrainerSync):  # type: ignore[misc]
         )
 
     def _setup(self) -> None:
-        """Set up as verl does, a reward model of the transformers engine first; then give workers the kit's losses."""
+        """Set up as verl does, a reward model of the transformers engine first; then give workers the kit's losses.
+
+        Before all of it, several machines show that they reach one another.
+        """
+        trainer = self.config.trainer
+        if trainer.nnodes > 1:
+            print(links.check(trainer.nnodes, trainer.n_gpus_per_node, trainer.device == "cuda"), flush=True)
         if self.reward_model is not None and self.reward_model.actors:
             from reward.model import actor as reward_actor
 

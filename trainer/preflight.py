@@ -165,7 +165,7 @@ def _resume(settings: Settings, facts: Facts) -> Iterator[Finding]:
 
 
 def _loggers(settings: Settings) -> Iterator[Finding]:
-    faults = [*installed.not_yet(settings), *installed.logger_faults(settings)]
+    faults = installed.logger_faults(settings)
     yield from failures("settings", faults)
     if not faults:
         yield Finding("settings", "ok", f"{len(settings.given)} given, the rest by default")

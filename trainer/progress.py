@@ -27,8 +27,11 @@ SHOWN = {
     "value_loss": "value loss {:.3f}",
     "timing_s/step": "{:.1f} s",
 }
-# What reward/judge/gateway.py and cache.py and trainer/saving.py log that a person should know.
-WARNING = re.compile(r"\d+% of the judge's budget is spent: .*|the judge's cache .*|checkpoint of step \d+ waits: .*")
+# What reward/judge/gateway.py and cache.py, trainer/saving.py and cluster/links.py log that a person should know.
+TOLD = re.compile(
+    r"\d+% of the judge's budget is spent: .*|the judge's cache .*|checkpoint of step \d+ waits: .*"
+    r"|between the machines: .*"
+)
 REPORT_EVERY = 30.0  # seconds of silence before a sign of life
 
 
@@ -93,8 +96,8 @@ class Progress:
     def follow(self) -> None:
         """Say what has happened since the last call."""
         for line in self._new_lines(self.log):
-            if warning := WARNING.search(line):
-                self._tell(warning[0])
+            if told := TOLD.search(line):
+                self._tell(told[0])
             for pattern, phase in PHASES:
                 if pattern.search(line) and phase != self.phase:
                     self._enter(phase)

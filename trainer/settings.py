@@ -10,10 +10,11 @@ import difflib
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from trainer import ROOT, batch, machine, overrides, remembered
+from trainer.cluster import member
 from trainer.contradictions import contradictions
 from trainer.knobs import AUTO, Knob, Value, load_knobs
 from trainer.reward_choice import RewardChoice, choose
@@ -63,6 +64,10 @@ class Settings:
     def output(self) -> Path:
         """The folder of runs and checkpoints: the kit's own, unless one was given."""
         return output_folder(self.text("OUTPUT_DIR"), "OUTPUT_DIR" in self.given)
+
+    def having(self, **values: Value) -> "Settings":
+        """Return the same with other values, as if nobody had given them."""
+        return replace(self, values={**self.values, **values})
 
     def environment(self) -> dict[str, str]:
         """Return the knobs as env vars, in the form that ``config/*.yaml`` reads."""
@@ -187,9 +192,10 @@ def _faults_of_flags(environ: Mapping[str, str], knobs: Sequence[Knob]) -> list[
 
 
 def fail(error: UserError) -> int:
-    """Print the faults as the whole kit does, and return the exit status."""
+    """Print the faults as the whole kit does, tell them to machine 0 if this is another, and return the exit status."""
     for fault in error.faults:
         print(f"train.sh: {fault}", file=sys.stderr)
+    member.tell(os.environ, error.faults)
     return 2
 
 

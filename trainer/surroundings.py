@@ -67,6 +67,9 @@ def _query(what: str) -> list[list[str]]:
 def devices(settings: Settings) -> Iterator[Finding]:
     """Devices asked against devices free. vLLM refuses a GPU whose free memory is less than its share of it."""
     count = settings.integer("N_GPUS")
+    if settings.text("RAY_ADDRESS"):
+        yield from _running(settings.text("RAY_ADDRESS"))
+        return
     if settings.text("DEVICE") == "cpu":
         cores = len(os.sched_getaffinity(0))
         crowded = f"; more than the {cores} cores: they wait for each other" * (count > cores)
@@ -86,6 +89,19 @@ def devices(settings: Settings) -> Iterator[Finding]:
         yield Finding("devices", "fail" if short else "warn", f"{text}; {hint}", forced=True)
     if not busy and len(found) >= count:
         yield Finding("devices", "ok", f"{count} of {len(found)} GPUs ({found[0].name}), none in use")
+
+
+def _running(address: str) -> Iterator[Finding]:
+    """A Ray cluster that is there already: verl counts its GPUs when it has them."""
+    if ":" in address:
+        host, port = address.rsplit(":", 1)
+        try:
+            socket.create_connection((host, int(port)), timeout=5).close()
+        except OSError as error:
+            text = f"RAY_ADDRESS={address}: nobody answers there ({error.strerror or error}); give the head's address"
+            yield Finding("devices", "fail", text)
+            return
+    yield Finding("devices", "ok", f"those of the Ray cluster at {address}, which is neither started nor ended")
 
 
 def stale_ray() -> Iterator[Finding]:

@@ -1,0 +1,205 @@
+"""Several machines, runs side by side, and what is killed in the middle: the whole stack, with no GPU.
+
+A machine here is an address of the loopback interface with a Ray node of its own. Marked e2e: each takes minutes.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.command import clean_environment, footprint, metrics, train_sh
+from tests.ports import free_port
+from trainer import ROOT
+
+pytestmark = pytest.mark.e2e
+FLAGS = ("--total_steps", "4", "--save_freq", "2", "--test_freq", "2", "--batch_size", "64", "--mini_batch_size", "32")
+COMPARED = ("critic/score/mean", "response_length/mean", "actor/pg_loss", "critic/vf_loss", "actor/grad_norm")
+SOON = 60  # seconds
+
+
+class Machine:
+    """``./train.sh`` on a machine, in the background."""
+
+    def __init__(self, log: Path, *flags: str, **environment: str) -> None:
+        self.log = log
+        with log.open("w") as output:
+            self.process = subprocess.Popen(
+                [str(ROOT / "train.sh"), *flags],
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                env=clean_environment(**environment),
+                start_new_session=True,
+            )
+
+    @property
+    def said(self) -> str:
+        """What it has printed."""
+        return self.log.read_text()
+
+    def until(self, text: str, seconds: float = 900) -> None:
+        """Wait until it has said ``text``."""
+        deadline = time.monotonic() + seconds
+        while text not in self.said:
+            assert self.process.poll() is None, self.said
+            assert time.monotonic() < deadline, self.said
+            time.sleep(0.2)
+
+    def ends(self, seconds: float = SOON) -> int:
+        """Return the exit status."""
+        try:
+            return self.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            pytest.fail(f"not ended within {seconds:.0f} s: {self.said}")
+
+    def kill_part(self, title: str) -> None:
+        """Kill a process of the run, by its title."""
+        found = [
+            each
+            for each in psutil.Process(self.process.pid).children(recursive=True)
+            if title in " ".join(each.cmdline())
+        ]
+        assert found, f"no {title}"
+        found[0].kill()
+
+
+@pytest.fixture
+def two(output, tmp_path) -> Iterator:
+    """Start both machines of a run; nothing is left of them afterwards."""
+    before, port, made = footprint(), str(free_port()), []
+
+    def start(rank: int, *flags: str, **environment: str) -> Machine:
+        place = {"NNODES": "2", "N_GPUS": "1", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "NODE_RANK": str(rank)}
+        own = {"NODE_ADDR": "127.0.0.2"} if rank else {}
+        log = tmp_path / f"machine-{rank}-{len(made)}.log"
+        made.append(Machine(log, *flags, **place, **own, **environment, OUTPUT_DIR=str(output)))
+        return made[-1]
+
+    yield start
+    for machine in made:
+        if machine.process.poll() is None:
+            machine.process.send_signal(signal.SIGTERM)
+            machine.process.wait(60)
+    assert footprint() - before == set()
+
+
+@pytest.fixture(scope="module")
+def a_users_own_ray(tmp_path_factory) -> Iterator[subprocess.Popen]:
+    """A cluster that is somebody else's, on this machine."""
+    folder, port = tmp_path_factory.mktemp("ray"), free_port()
+    command = [str(Path(sys.executable).with_name("ray")), "start", "--head", "--block", f"--port={port}"]
+    command += [f"--temp-dir=/tmp/own-{os.getpid()}", "--include-dashboard=false", "--num-cpus=1"]
+    command += ["--object-store-memory=100000000", "--disable-usage-stats"]
+    with (folder / "log").open("w") as log:
+        process = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
+    deadline = time.monotonic() + 120
+    while "Ray runtime started" not in (folder / "log").read_text():
+        assert process.poll() is None, (folder / "log").read_text()
+        assert time.monotonic() < deadline
+        time.sleep(0.5)
+    yield process
+    assert process.poll() is None, "somebody's own Ray was ended"
+    parts = psutil.Process(process.pid).children(recursive=True)
+    process.send_signal(signal.SIGTERM)
+    process.wait(60)
+    psutil.wait_procs(parts, 30)
+
+
+@pytest.fixture(scope="module")
+def two_ranks(output) -> dict[int, dict[str, float]]:
+    """The metrics of one machine with two ranks and two replicas."""
+    result = train_sh("--run_name", "ranks", "--n_gpus", "2", *FLAGS, timeout=1800, OUTPUT_DIR=str(output))
+    assert result.status == 0, result.err
+    shards = (output / "checkpoints" / "ranks" / "global_step_4" / "actor").glob("model_world_size_2_rank_*.pt")
+    assert len(list(shards)) == 2
+    assert (output / "checkpoints" / "ranks" / "model" / "model.safetensors").is_file()
+    return metrics(output / "runs" / "ranks")
+
+
+@pytest.mark.usefixtures("a_users_own_ray")
+def test_two_machines_train_as_two_ranks_do_also_when_one_is_lost_on_the_way(two, two_ranks, output) -> None:
+    flags = ("--run_name", "machines", *FLAGS)
+    follower = two(1, *flags, "--max_restarts", "1")  # minutes before the head, for all it knows
+    follower.until("waiting for machine 0 at 127.0.0.1")
+    leader = two(0, *flags, "--max_restarts", "1")
+    leader.until("step 3/4")
+    follower.process.kill()
+    leader.until("starting again (1 of 1, --max_restarts)", SOON)
+    assert "machine 1 (" in leader.said
+    assert "127.0.0.2) has gone: the connection was closed" in leader.said
+    again = two(1, *flags, "--max_restarts", "1")
+    leader.until("machines goes on after step 2")
+    assert leader.ends(900) == 0, leader.said
+    assert again.ends() == 0
+    assert again.said.splitlines()[-1] == "train.sh: machine 0 has finished the run"
+    assert "between the machines: object store " in leader.said
+    found = metrics(output / "runs" / "machines")
+    assert found.keys() == two_ranks.keys() == {0, 1, 2, 3, 4}
+    for step in (1, 2, 3, 4):
+        for name in COMPARED:
+            assert found[step][name] == pytest.approx(two_ranks[step][name], rel=1e-3, abs=1e-5), (step, name)
+    assert (output / "checkpoints" / "machines" / "model" / "model.safetensors").is_file()
+
+
+@pytest.mark.parametrize(
+    ("killed", "line"), [(0, "machine 0 has gone: "), (1, "127.0.0.2) has ended: stopped there by ")]
+)
+def test_a_machine_that_ends_while_all_is_loaded_ends_the_run_on_both(two, killed, line) -> None:
+    """Machine 0 by SIGKILL, the other by Ctrl-C."""
+    machines = [two(rank, "--run_name", f"ended-{killed}", *FLAGS) for rank in (0, 1)]
+    machines[0].until("Ray is up on 2 machines")
+    machines[killed].process.send_signal(signal.SIGINT if killed else signal.SIGKILL)
+    other = machines[1 - killed]
+    assert other.ends() == 1
+    assert line in other.said.splitlines()[-1]
+    assert machines[killed].ends() == (130 if killed else -signal.SIGKILL)
+    wait_for_the_guards()
+
+
+def wait_for_the_guards() -> None:
+    """What a killed launcher leaves is ended by its guards, within seconds."""
+    time.sleep(10)
+
+
+def test_parts_that_are_killed_are_named_and_the_run_goes_on(output, tmp_path) -> None:
+    """VLLM's engine in the middle of training: it goes on from its checkpoint; then a reward worker: it ends."""
+    before = footprint()
+    flags = ("--run_name", "parts", "--save_freq", "1", "--total_steps", "9", "--max_restarts", "1")
+    run = Machine(tmp_path / "parts.log", *flags, OUTPUT_DIR=str(output))
+    run.until("step 2/9")
+    run.kill_part("VLLM::")
+    run.until("starting again (1 of 1, --max_restarts)", SOON)
+    run.until("parts goes on after step")
+    run.until("step 4/9")
+    run.kill_part("ray::RewardLoopWorker")
+    assert run.ends() == 1
+    assert "RewardLoopWorker" in run.said.split("starting again")[1]
+    assert footprint() - before == set()
+
+
+@pytest.mark.usefixtures("a_users_own_ray")
+def test_two_runs_at_once_leave_each_other_alone(output, tmp_path, two_ranks) -> None:
+    """On one machine, one of them with a model that has other weights: neither takes those of the other."""
+    before = footprint()
+    names = ("left", "right")
+    flags = {"left": ("--seed", "1"), "right": ("--lr", "1e-3")}
+    common = ("--total_steps", "2", "--batch_size", "32", "--mini_batch_size", "32", "--max_response_length", "6")
+    runs = [
+        Machine(tmp_path / f"{name}.log", "--run_name", name, *common, *flags[name], OUTPUT_DIR=str(output))
+        for name in names
+    ]
+    for run in runs:
+        assert run.ends(1800) == 0, run.said
+    alone = train_sh(*("--run_name", "alone", *common), *flags["right"], timeout=1800, OUTPUT_DIR=str(output))
+    assert alone.status == 0, alone.err
+    found, expected = metrics(output / "runs" / "right"), metrics(output / "runs" / "alone")
+    for step in (1, 2):
+        for name in COMPARED:
+            assert found[step][name] == pytest.approx(expected[step][name], rel=1e-6), (step, name)
+    assert footprint() - before == set()

@@ -1,0 +1,163 @@
+"""Machine 0 of a run on several machines; of a run on one, there is nothing to do."""
+
+import contextlib
+import os
+import secrets
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from omegaconf import DictConfig
+
+from trainer import launch
+from trainer.cluster import facts, node, token
+from trainer.cluster.meeting import Meeting
+from trainer.environment import head_address, of_node, ray_address, starts_ray
+from trainer.folders import Run
+from trainer.preflight import Plan
+from trainer.settings import Settings, UserError
+
+SETTLE = 3.0  # seconds after which the loss of a machine is noticed
+STATUS: tuple[tuple[type[BaseException], int], ...] = ((UserError, 2), (launch.RunFailed, 1), (launch.Paused, 3))
+
+
+class Leader:
+    """What machine 0 does for the others; every method returns at once where there are none."""
+
+    def __init__(self, settings: Settings, say: Callable[[str], None]) -> None:
+        self._settings, self._say = settings, say
+        self._meeting: Meeting | None = None
+        self._node: node.Node | None = None
+
+    def open(self) -> None:
+        """Let the others come from now on, while machine 0 makes its checks.
+
+        Raises:
+            UserError: it cannot be listened at MASTER_ADDR and MASTER_PORT, or there can be no token.
+        """
+        settings = self._settings
+        if not starts_ray(settings):
+            return
+        insecure, known = settings.values["INSECURE_RAY"] is True, ""
+        if insecure:
+            self._say("warning: --insecure_ray: whoever reaches Ray's ports on these machines can run code on them")
+        else:
+            known = token.find(os.environ)
+        if not known and not insecure:
+            try:
+                known = token.make(os.environ)
+            except OSError as error:
+                raise UserError(
+                    f"{token.place(os.environ)}: Ray's token cannot be written ({error.strerror})"
+                ) from None
+            self._say(
+                f"made a token for Ray in {token.place(os.environ)}; the other machines need that file, or its text in "
+                "RAY_AUTH_TOKEN"
+            )
+        address, port = head_address(settings), settings.integer("MASTER_PORT")
+        self._meeting = Meeting(address, port, settings.integer("NNODES"), known)
+        self._meeting.open()
+
+    def assemble(self, plan: Plan) -> None:
+        """Wait for the others, and compare what they have and see.
+
+        Raises:
+            UserError: a machine is missing or does not fit.
+        """
+        meeting, settings = self._meeting, self._settings
+        if meeting is None:
+            return
+        meeting.gather(facts.of_machine(settings), self._say, settings.integer("JOIN_TIMEOUT"))
+        models = [plan.model.path, *([plan.reward_model.path] if plan.reward_model else [])]
+        expected = {path: facts.folder_digest(Path(path)) for path in models if Path(path).is_dir()}
+        marker = settings.output / f".meeting-{secrets.token_hex(8)}"
+        marker.write_text("")
+        try:
+            before = time.time()
+            answers = meeting.ask(look=list(expected), marker=str(marker))
+            took = time.time() - before
+        finally:
+            marker.unlink()
+        faults: list[str] = []
+        for rank, seen in answers.items():
+            who = meeting.members[rank].name
+            faults += facts.unlike(who, expected, seen, settings.output)
+            apart = seen["time"] - before
+            if not -facts.CLOCKS < apart < took + facts.CLOCKS:
+                self._say(
+                    f"warning: {who}: its clock is {apart:+.0f} s from that of machine 0; files and logs mix them up"
+                )
+        if faults:
+            raise UserError(*faults)
+        self._say(f"{meeting.nodes} machines: the same kit, packages, settings and model; outputs are shared")
+
+    def start_ray(self, run: Run, config: DictConfig, tmp: Path, python: Path | None) -> None:
+        """Start Ray here, then on the others, with what ``config`` gives to each machine.
+
+        Raises:
+            RunFailed: it does not start somewhere.
+        """
+        meeting, settings = self._meeting, self._settings
+        if meeting is None:
+            return
+        environment, head = of_node(settings, run, tmp, python), ray_address(settings)
+        log = run.folder / "ray-0.log"
+        resources = {key: number for key, number in config.ray_kwargs.node.items() if number is not None}
+        self._node = node.start(environment, tmp, log, resources, meeting.address, "", int(head.rpartition(":")[2]))
+        try:
+            self._node.wait()
+            answers = meeting.ask(join=head, run=run.name, resources=resources)
+        except (node.NodeError, UserError) as error:
+            raise launch.RunFailed(f"{error}; its log: {log}") from None
+        faults = [
+            f"{meeting.members[rank].name}: {each['failed']}" for rank, each in answers.items() if "failed" in each
+        ]
+        if faults:
+            raise launch.RunFailed("\n".join(faults))
+        self._say(f"Ray is up on {meeting.nodes} machines ({head})")
+
+    def look(self) -> None:
+        """Notice what has become of the others.
+
+        Raises:
+            RunFailed: one has gone, or Ray has ended here.
+        """
+        if self._meeting is not None and self._meeting.lost:
+            raise launch.RunFailed(self._meeting.lost)
+        if self._node is not None and self._node.ended:
+            raise launch.RunFailed(f"machine 0: Ray has ended: {self._node.said()}")
+
+    @contextlib.contextmanager
+    def blamed(self) -> Iterator[None]:
+        """Of a run that fails as a machine has gone, name the machine: verl's errors say less, and come first."""
+        try:
+            yield
+        except launch.RunFailed:
+            if self._meeting is not None:
+                time.sleep(SETTLE)
+                self.look()
+            raise
+
+    def restart(self) -> None:
+        """Bring the others back to where they wait to join."""
+        self._node = None
+        if self._meeting is not None:
+            self._meeting.restart()
+
+    @contextlib.contextmanager
+    def ending(self) -> Iterator[None]:
+        """Have the others end as this machine does."""
+        status, text = 1, "machine 0 has ended by an error of the kit's"
+        try:
+            yield
+            status, text = 0, "machine 0 has finished the run"
+        except BaseException as error:
+            status = next((number for kind, number in STATUS if isinstance(error, kind)), status)
+            if isinstance(error, launch.Stopped):
+                status, text = 128 + error.signum, f"machine 0 was stopped by {error}"
+            elif status in (1, 2, 3):
+                text = str(error) or text
+            raise
+        finally:
+            if self._meeting is not None:
+                self._meeting.end(status, text)

@@ -1,0 +1,129 @@
+"""Before anything is loaded: does the object store reach every machine, and do they reduce together, and how fast?
+
+An all-reduce that never ends is what a wrong network interface looks like, some ten minutes into a run. Here it is one
+line after a minute.
+"""
+
+import datetime
+import os
+import socket
+import time
+from typing import Any
+
+import numpy as np
+import ray
+from ray.exceptions import GetTimeoutError, RayError
+from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+SIZE = 32 << 20  # bytes
+ROUNDS = 3  # the first of which opens connections
+PATIENCE = 60  # seconds of one collective
+LOADING = 120  # seconds for processes to start, and to import torch
+
+
+class LinkError(Exception):
+    """The machines of a run do not reach one another."""
+
+
+def check(nodes: int, per_node: int, cuda: bool) -> str:
+    """Return what was measured between the first ``nodes`` machines that have ``per_node`` GPUs.
+
+    Raises:
+        LinkError: there are not so many, or they do not reach one another.
+    """
+    found = _machines(nodes, per_node)
+    store = [_store(each) for each in found]
+    try:
+        seconds = _reduce(found, cuda)
+    except (RayError, GetTimeoutError) as error:
+        text = str(error).strip().splitlines()[-1][:200]
+        how = "NCCL_SOCKET_IFNAME" if cuda else "GLOO_SOCKET_IFNAME"
+        raise LinkError(
+            f"{', '.join(each['NodeManagerAddress'] for each in found)}: no all-reduce between them ({text}); name the "
+            f"network interface that they share in {how}, and open their ports to one another"
+        ) from None
+    moved = 2 * (nodes - 1) / nodes * SIZE  # bytes that each machine sends in a ring
+    return (
+        f"between the machines: object store {_rate(2 * SIZE / max(store))} there and back, "
+        f"all-reduce {_rate(moved / seconds)} a machine ({'NCCL' if cuda else 'gloo'})"
+    )
+
+
+def _rate(bytes_per_second: float) -> str:
+    return f"{bytes_per_second / 1e9:.2f} GB/s"
+
+
+def _machines(nodes: int, per_node: int) -> list[dict[str, Any]]:
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        fitting = [each for each in ray.nodes() if each["Alive"] and each["Resources"].get("GPU", 0) >= per_node]
+        if len(fitting) >= nodes:
+            return sorted(fitting, key=lambda each: str(each["NodeManagerAddress"]))[:nodes]
+        if time.monotonic() > deadline:
+            raise LinkError(f"Ray has {len(fitting)} machines with {per_node} GPUs each, and NNODES asks for {nodes}")
+        time.sleep(1)
+
+
+def _on(machine: dict[str, Any], gpus: int = 0) -> dict[str, Any]:
+    strategy = NodeAffinitySchedulingStrategy(machine["NodeID"], soft=False)
+    return {"scheduling_strategy": strategy, "num_cpus": 0, "num_gpus": gpus, "max_retries": 0}
+
+
+def _store(machine: dict[str, Any]) -> float:
+    """Return the seconds of an object's way to a machine and back."""
+    back = ray.remote(_copy).options(**_on(machine))
+    seconds = 0.0
+    for _ in range(2):  # the first starts a process
+        there = ray.put(np.random.default_rng(0).integers(0, 255, SIZE, dtype=np.uint8))
+        start = time.perf_counter()
+        try:
+            ray.get(back.remote(there), timeout=LOADING)
+        except (RayError, GetTimeoutError) as error:
+            text = str(error).strip().splitlines()[-1][:200]
+            raise LinkError(
+                f"{machine['NodeManagerAddress']}: Ray's object store does not reach it ({text}); open its ports to "
+                "the other machines"
+            ) from None
+        seconds = time.perf_counter() - start
+    return seconds
+
+
+def _copy(array: Any) -> Any:
+    return array.copy()
+
+
+def _reduce(machines: list[dict[str, Any]], cuda: bool) -> float:
+    """Return the seconds of an all-reduce: the slowest machine's fastest round but the first."""
+    first = ray.remote(_address).options(**_on(machines[0]))
+    meeting = ray.get(first.remote(machines[0]["NodeManagerAddress"]), timeout=LOADING)
+    join = [ray.remote(_take_part).options(**_on(each, int(cuda))) for each in machines]
+    tasks = [each.remote(meeting, rank, len(join), cuda) for rank, each in enumerate(join)]
+    return float(max(ray.get(tasks, timeout=LOADING + PATIENCE)))
+
+
+def _address(own: str) -> str:
+    with socket.create_server((own, 0)) as server:
+        return f"tcp://{own}:{server.getsockname()[1]}"
+
+
+def _take_part(meeting: str, rank: int, world: int, cuda: bool) -> float:
+    import torch
+    from torch import distributed
+
+    os.environ.setdefault("NCCL_DEBUG", "WARN")
+    limit = datetime.timedelta(seconds=PATIENCE)
+    backend = "nccl" if cuda else "gloo"
+    distributed.init_process_group(backend, init_method=meeting, rank=rank, world_size=world, timeout=limit)
+    try:
+        values = torch.ones(SIZE // 4, device="cuda" if cuda else "cpu")
+        taken = []
+        for _ in range(ROUNDS):
+            start = time.perf_counter()
+            distributed.all_reduce(values)
+            values[0].item()  # waits for the GPU
+            taken.append(time.perf_counter() - start)
+        if values[0].item() != world**ROUNDS:
+            raise ArithmeticError(f"{world} machines add up {values[0].item()} for {world**ROUNDS}")
+        return float(min(taken[1:]))
+    finally:
+        distributed.destroy_process_group()
