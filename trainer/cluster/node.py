@@ -69,7 +69,7 @@ def start(
     them.
     """
     words = [str(Path(sys.executable).with_name("ray")), "start", "--block", "--disable-usage-stats"]
-    words += [f"--node-ip-address={address}", f"--temp-dir={tmp / 'ray'}", "--log-style=record", "--log-color=false"]
+    words += [f"--node-ip-address={address}", f"--temp-dir={tmp}", "--log-style=record", "--log-color=false"]
     words += [f"--address={head}"] if head else ["--head", f"--port={port}", "--include-dashboard=false"]
     words += [f"--{name.replace('_', '-')}={number}" for name, number in resources.items()]
     with log.open("wb") as output:
