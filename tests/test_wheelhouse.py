@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,9 @@ from hypothesis import strategies as st
 
 from tests import wheels
 from tests.command import Result, clean_environment, copy_of_the_kit, train_sh
+from trainer.settings import UserError
 from trainer.wheelhouse import parts, requirements
+from trainer.wheelhouse.make import main as make_main
 from trainer.wheelhouse.manifest import Wheel
 from trainer.wheelhouse.target import Target
 
@@ -21,7 +24,6 @@ older==1.0 ; python_full_version < '3.12'
 newer==1.0 ; python_full_version >= '3.12'
 native==1.0
 large==1.0
-sdist-only==1.0
 torch==2.11.0
 triton==3.6.0
 wandb==1.0
@@ -63,7 +65,7 @@ def listing(folder: Path) -> dict[str, str]:
 
 
 def test_wheels_for_another_machine(kit, tmp_path) -> None:
-    """Markers and tags are the target's, what has no wheel is built, and no part is larger than asked for."""
+    """Markers and tags are the target's, and no part is larger than asked for."""
     folder = tmp_path / "house"
     made = make(kit, folder, "--part_size", "1", "--without=optional,torch")
     assert made.status == 0, made.err
@@ -74,7 +76,6 @@ def test_wheels_for_another_machine(kit, tmp_path) -> None:
         "newer-1.0-py3-none-any.whl",
         "plain-1.0-py3-none-any.whl",
         "pytester-1.0-py3-none-any.whl",
-        "sdist_only-1.0-py3-none-any.whl",
         "uv-0.13.8-py3-none-any.whl",
     ]
     assert found["left_out"] == {"wandb": "optional", "torch": "torch", "triton": "torch"}
@@ -90,13 +91,13 @@ def test_wheels_for_another_machine(kit, tmp_path) -> None:
 
     again = make(kit, folder, "--part_size", "1", "--without=optional,torch", PIP_FIND_LINKS="/nowhere")
     assert again.status == 0
-    assert again.out.startswith(f"{folder} is complete: 7 wheels")
+    assert again.out.startswith(f"{folder} is complete: 6 wheels")
 
     before = listing(folder)
     pieces[1].write_bytes(b"\0" * pieces[1].stat().st_size)
     next(folder.rglob("plain-*.whl")).unlink()
     mended = make(kit, folder, "--part_size", "1", "--without=optional,torch")
-    assert "7 wheels, of which 5 are there already" in mended.out
+    assert "6 wheels, of which 4 are there already" in mended.out
     assert listing(folder) == before
     assert b"".join(path.read_bytes() for path in pieces) == original
 
@@ -108,35 +109,38 @@ def test_other_parts_and_less_left_out(kit, tmp_path) -> None:
     wheels.wheel(folder, "mine")
     made = make(kit, folder, "--without=tools")
     assert made.status == 0, made.err
-    assert "9 wheels, of which 6 are there already" in made.out
+    assert "8 wheels, of which 5 are there already" in made.out
     assert "wheels of your own, which set-up installs too: mine-1.0-py3-none-any.whl" in made.out
     places = listing(folder)
     assert places.pop("wheelhouse.json") == places.pop("mine-1.0-py3-none-any.whl") == "house"
     assert set(places.values()) == {"wheels"}
-    assert len(places) == 9
+    assert len(places) == 8
 
 
-def test_hashes_of_the_lock_are_kept_to(kit, tmp_path) -> None:
-    other = copy_of_the_kit(tmp_path / "kit")
-    index = kit.parent / "index"
-    good = wheels.sha256(index / "plain-1.0-py3-none-any.whl")
-    lock = f"plain==1.0 \\\n    --hash=sha256:{good}\nsdist-only==1.0 --hash=sha256:{'0' * 64}\n"
-    (other / "config/requirements/cuda.txt").write_text(lock)
-    (other / "config/requirements/dev.txt").write_text("")
-    (other / "outputs/cache").mkdir(parents=True)
-    (other / "outputs/cache/pip").symlink_to(kit / "outputs/cache/pip")
-    made = make(other, tmp_path / "house", PIP_FIND_LINKS=str(index))
+@pytest.fixture
+def hashed(kit) -> Iterator[Path]:
+    """The lock of a device for a while, with hashes."""
+    lock = kit / "config/requirements/cuda.txt"
+    good = wheels.sha256(kit.parent / "index/plain-1.0-py3-none-any.whl")
+    lock.write_text(f"plain==1.0 \\\n    --hash=sha256:{good}\nsdist-only==1.0 --hash=sha256:{'0' * 64}\n")
+    yield lock
+    lock.write_text(LOCK)
+
+
+def test_hashes_of_the_lock_are_kept_to(kit, hashed, tmp_path) -> None:
+    """Those of a source too, of which a wheel is built."""
+    made = make(kit, tmp_path / "house", "--without=pytester")
     assert made.status == 2
     assert made.complaints[-1].startswith(
         "train.sh: sdist-only==1.0: pip's indexes have no wheel for cuda, Python 3.12"
     )
     assert "DO NOT MATCH THE HASHES" in made.complaints[-1]
-    right = wheels.sha256(index / "sdist_only-1.0.tar.gz")
-    (other / "config/requirements/cuda.txt").write_text(lock.replace("0" * 64, right))
-    made = make(other, tmp_path / "house", PIP_FIND_LINKS=str(index))
+    right = wheels.sha256(kit.parent / "index/sdist_only-1.0.tar.gz")
+    hashed.write_text(hashed.read_text().replace("0" * 64, right))
+    made = make(kit, tmp_path / "house", "--without=pytester")
     assert made.status == 0, made.err
     found = json.loads((tmp_path / "house/wheelhouse.json").read_text())["wheels"]
-    assert {wheel["name"]: wheel["source"] for wheel in found}["sdist-only"] == right
+    assert {wheel["name"]: wheel["source"] for wheel in found} == {"plain": "", "sdist-only": right, "uv": ""}
 
 
 def test_what_no_index_has_is_named_and_the_rest_is_kept(kit, tmp_path) -> None:
@@ -159,7 +163,7 @@ def test_what_no_index_has_is_named_and_the_rest_is_kept(kit, tmp_path) -> None:
     wheels.wheel(tmp_path / "house", "native", tag="cp312-cp312-linux_x86_64")
     made = make(kit, tmp_path / "house", PIP_FIND_LINKS=str(index))
     assert made.status == 0, made.err
-    assert "8 wheels, of which 8 are there already" in made.out
+    assert "6 wheels, of which 6 are there already" in made.out
 
 
 def test_no_network(kit, tmp_path) -> None:
@@ -174,20 +178,16 @@ def test_no_network(kit, tmp_path) -> None:
 
 
 def test_a_full_disk(kit, tmp_path) -> None:
-    """On a file system of 3 MiB: one line, and what was fetched is used when there is room."""
+    """On a file system of 2 MiB, which is less than one of the wheels."""
     house = tmp_path / "house"
     house.mkdir()
-    inside = f"mount -t tmpfs -o size=3m tmpfs {house} && exec {kit}/train.sh wheelhouse {house} {' '.join(TARGET)}"
+    inside = f"mount -t tmpfs -o size=2m tmpfs {house} && exec {kit}/train.sh wheelhouse {house} {' '.join(TARGET)}"
     index = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(kit.parent / "index"), "PIP_CONFIG_FILE": "/dev/null"}
     if subprocess.run(["unshare", "-rm", "true"], check=False, capture_output=True).returncode:
         pytest.skip("this machine lets nobody make a mount namespace")
-    done = subprocess.run(
-        ["unshare", "-rm", "sh", "-c", inside],
-        env=clean_environment(**index),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    words = ["unshare", "-rm", "sh", "-c", inside]
+    environment = clean_environment(**index)
+    done = subprocess.run(words, cwd=kit, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 2, done.stderr
     assert "the disk is full; free some space" in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
@@ -200,15 +200,22 @@ def test_a_full_disk(kit, tmp_path) -> None:
         (["--platform", "macosx_11_0"], "--platform macosx_11_0: allowed: manylinux_2_N_x86_64 with N of 28 or more"),
         (["--python", "3.13"], "argument --python: invalid choice: '3.13'"),
         (["--without", "tensorflow"], "--without tensorflow: allowed: optional, torch, tools, or a package of"),
-        (["--part-sizes", "1"], "wheelhouse: unrecognized arguments: --part_sizes 1; ./train.sh wheelhouse --help"),
     ],
 )
-def test_flags_that_are_wrong(kit, tmp_path, flags, complaint) -> None:
-    made = make(kit, tmp_path / "house", *flags)
-    assert made.status == 2
-    assert len(made.complaints) == 1
-    assert complaint in made.complaints[0]
+def test_flags_that_are_wrong(tmp_path, flags, complaint) -> None:
+    with pytest.raises(UserError) as raised:
+        make_main([str(tmp_path / "house"), "--uv", "1", *flags])
+    assert len(raised.value.faults) == 1
+    assert complaint in raised.value.faults[0]
     assert not (tmp_path / "house").exists()
+
+
+def test_a_flag_that_does_not_exist(kit, tmp_path) -> None:
+    made = make(kit, tmp_path / "house", "--part-sizes", "1")
+    assert made.status == 2
+    assert made.complaints == [
+        "train.sh: wheelhouse: unrecognized arguments: --part_sizes 1; ./train.sh wheelhouse --help says what there is"
+    ]
 
 
 def test_a_folder_that_holds_something_else(kit, tmp_path) -> None:

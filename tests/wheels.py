@@ -59,7 +59,7 @@ def _packed(path: Path, files: Mapping[str, bytes], record: str) -> Path:
     with zipfile.ZipFile(path, "w") as archive:
         for name, content in files.items():
             entry = zipfile.ZipInfo(name)
-            entry.external_attr = (0o755 if ".data/scripts/" in name else 0o644) << 16
+            entry.external_attr = (0o100755 if ".data/scripts/" in name else 0o100644) << 16
             archive.writestr(entry, content)
         archive.writestr(record, "".join(f"{name},,\n" for name in [*files, record]))
     return path

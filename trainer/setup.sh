@@ -100,7 +100,9 @@ shown() {
 
 # The line of the log that says why an installation failed.
 setup_cause() {
-  grep -E '^ *(error|×|╰|├|cause|Caused by)|^[A-Za-z]*Error' "$SETUP_LOG" | tail -n 3 | tr -s ' \n' ' ' | cut -c1-300
+  local lines
+  lines=$(grep -E '^ *(error|×|╰|├|cause|Caused by)|^[A-Za-z]*Error' "$SETUP_LOG" | tail -n 3)
+  printf '%s' "${lines:-$(tail -n 1 "$SETUP_LOG")}" | tr -s ' \n' ' ' | cut -c1-300
 }
 
 need_space() {
@@ -188,7 +190,7 @@ install_tools() {
   [[ -n "${VENV:-}" ]] || installed .venv/kit-tools config/requirements/dev.txt && return
   if [[ -n "${WHEELHOUSE:-}" ]]; then
     open_wheelhouse "$device" "$base" tools
-    install=(uv_offline --require-hashes -r "$WHEELS/requirements.txt")
+    install=(uv_offline --find-links "$WHEELS" --require-hashes -r "$WHEELS/requirements.txt")
   else
     export_indexes .venv/bin/python
     install=(.venv/bin/uv pip install --python .venv/bin/python --no-deps -r config/requirements/dev.txt)

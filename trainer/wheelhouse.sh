@@ -30,8 +30,7 @@ open_wheelhouse() {
 
 # uv, with no index and no settings but these.
 uv_offline() {
-  UV_NO_CONFIG=1 UV_OFFLINE=1 .venv/bin/uv pip install --python .venv/bin/python --no-deps --no-index \
-    --find-links "$WHEELS" "$@"
+  UV_NO_CONFIG=1 UV_OFFLINE=1 .venv/bin/uv pip install --python .venv/bin/python --no-deps --no-index "$@"
 }
 
 # Fill .venv from the wheels of open_wheelhouse.
@@ -39,7 +38,7 @@ install_wheels() {
   local site
   shown "uv $UV_VERSION" .venv/bin/python -m pip --isolated install --quiet --no-index --find-links "$WHEELS" "uv==$UV_VERSION" \
     || die "uv==$UV_VERSION cannot be installed from $WHEELHOUSE: $(tail -n 1 "$SETUP_LOG") (log: $SETUP_LOG)"
-  shown "packages of $WHEELHOUSE" uv_offline --compile-bytecode --require-hashes -r "$WHEELS/requirements.txt" \
+  shown "packages of $WHEELHOUSE" uv_offline --compile-bytecode --find-links "$WHEELS" --require-hashes -r "$WHEELS/requirements.txt" \
     || die "$WHEELHOUSE cannot be installed: $(setup_cause) (log: $SETUP_LOG)"
   if [[ -f "$WHEELS/machine.pth" ]]; then
     site=$(.venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')

@@ -57,7 +57,7 @@ def fetch(wanted: Sequence[Requirement], target: Target, folder: Path) -> Fetche
             break
         for each in alone:
             try:
-                done.sources[each.key] = _by_itself(each, target, folder)
+                done.sources[each.key] = _by_itself(each, target, folder, tried=bool(lacking))
             except _Missing as error:
                 done.missing.append(str(error))
     return done
@@ -72,12 +72,10 @@ def _wheels(wanted: Sequence[Requirement], target: Target, folder: Path, *more: 
     return complaints
 
 
-def _by_itself(wanted: Requirement, target: Target, folder: Path) -> str:
-    """Fetch or build one wheel; return the checksum of what it was built from."""
-    complaints = _wheels([wanted], target, folder)
-    if complaints and wanted.version.endswith("+cpu"):
-        complaints = _wheels([wanted], target, folder, "--extra-index-url", CPU_TORCH)
-    if not complaints:
+def _by_itself(wanted: Requirement, target: Target, folder: Path, tried: bool) -> str:
+    """Fetch one wheel, unless that was tried, or build it; return the checksum of what it was built from."""
+    more = ["--extra-index-url", CPU_TORCH] if wanted.version.endswith("+cpu") else []
+    if (more or not tried) and not _wheels([wanted], target, folder, *more):
         return ""
     with _room(folder) as room:
         source = _build(wanted, target, room)

@@ -101,12 +101,14 @@ def _make(folder: Path, before: Manifest, new: Manifest, wanted: dict[Key, Requi
         return
     replace(before, complete=False).write(folder)
     _gather(folder, before, found)
-    whole = _in_hand(folder, wanted, before)
+    sources = {wheel.key: wheel.source for wheel in before.wheels}
+    whole = _in_hand(folder, wanted, sources)
     missing = [each for key, each in wanted.items() if key not in whole]
     say(f"wheelhouse for {new.target}: {len(wanted)} wheels, of which {len(whole)} are there already")
-    sources = {wheel.key: wheel.source for wheel in before.wheels}
     sources |= _fetch_all(folder, new, missing)
-    made = _lay_out(folder, new, _in_hand(folder, wanted, before), sources)
+    whole = _in_hand(folder, wanted, sources)
+    assert whole.keys() == wanted.keys(), whole.keys() ^ wanted.keys()
+    made = _lay_out(folder, new, whole, sources)
     _tell(folder, made, added, time.monotonic() - start)
 
 
@@ -143,9 +145,8 @@ def _gather(folder: Path, before: Manifest, found: dict[str, list[Path]]) -> Non
             part.rmdir()
 
 
-def _in_hand(folder: Path, wanted: dict[Key, Requirement], before: Manifest) -> dict[Key, Path]:
+def _in_hand(folder: Path, wanted: dict[Key, Requirement], sources: dict[Key, str]) -> dict[Key, Path]:
     """Return the whole wheels that are wanted and that the lock allows, by name and version; the others go."""
-    sources = {wheel.key: wheel.source for wheel in before.wheels}
     whole = {}
     for path in (folder / WHOLE).glob("*.whl"):
         key = name_and_version(path.name)
