@@ -6,15 +6,17 @@
 #
 # Sets up .venv as train.sh does, plus the tools of config/requirements/dev.txt.
 set -euo pipefail
+[[ -z "${WHEELHOUSE:-}" || "$WHEELHOUSE" == /* ]] || export WHEELHOUSE=$PWD/$WHEELHOUSE
 cd "$(dirname "${BASH_SOURCE[0]}")"
 # shellcheck source=trainer/setup.sh
 source trainer/setup.sh
 
 main() {
-  local python
+  local python device
   python=$(find_python)
-  make_environment "$(PYTHONPATH=. "$python" -m trainer.settings)" "$python"
-  install_tools
+  device=$(PYTHONPATH=. "$python" -m trainer.settings)
+  make_environment "$device" "$python"
+  install_tools "$device" "$python"
   # The tests start train.sh as a person would, and then with nothing to set up.
   exec "$KIT_PYTHON" -m pytest "$@"
 }

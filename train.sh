@@ -8,6 +8,7 @@
 #   ./train.sh score answers.jsonl                 score answers offline, as training does
 #   ./train.sh judge_check labelled.jsonl          how far can the LLM judge be trusted?
 #   ./train.sh eval RUN                            how good is the model of a run? chat RUN: talk to it
+#   ./train.sh wheelhouse DIR                      all that set-up installs, for a machine with no package index
 #   ./train.sh --help                              every flag, its env var and its default
 #
 # Flags become the env vars of config/knobs.tsv; all else is Python: trainer/__main__.py.
@@ -83,14 +84,19 @@ main() {
   python=$(find_python)
   [[ "$python" == /* ]] || python=$PWD/$python
   export PYTHONPATH="$root${PYTHONPATH:+:$PYTHONPATH}"
+  local back=$PWD
+  if [[ "${1:-}" == wheelhouse ]]; then # has flags of its own
+    cd "$root"
+    make_wheelhouse "$python" "$back" "${@:2}"
+  fi
   read_knobs
   parse "$@"
+  [[ -z "${WHEELHOUSE:-}" || "$WHEELHOUSE" == /* ]] || export WHEELHOUSE=$PWD/$WHEELHOUSE
   # What was typed, for the messages of trainer/settings.py.
   KIT_GIVEN="${given[*]}" KIT_UNKNOWN=$(printf '%s\n' "${unknown[@]}")
   export KIT_GIVEN KIT_UNKNOWN
   device=$("$python" -m trainer.settings "${overrides[@]}") || exit $?
 
-  local back=$PWD
   cd "$root"
   make_environment "$device" "$python"
   python=$(cd "$(dirname "$KIT_PYTHON")" && pwd)/$(basename "$KIT_PYTHON")

@@ -33,6 +33,7 @@ def test_ppo_yaml_reads_every_knob() -> None:
     read_by_the_kit |= {"MICRO_BATCH_SIZE", "NODE_RANK", "MASTER_ADDR", "RESUME", "DRY_RUN", "USE_API_REWARD"}
     read_by_the_kit |= {"REWARD_FN", "REWARD_CHECK", "RESULT_PATH", "EXPORT_STEP", "SYSTEM_PROMPT", "STOP_ON", "FORCE"}
     read_by_the_kit |= {"MASTER_PORT", "NODE_ADDR", "JOIN_TIMEOUT", "INSECURE_RAY", "RAY_ADDRESS", "MAX_RESTARTS"}
+    read_by_the_kit |= {"WHEELHOUSE"}
     read_by_the_kit |= {env for env in (k.env for k in KNOBS.values()) if env.startswith("RM_")}  # KIT_JUDGE
     read_by_the_kit = read_by_the_kit - {"RM_GPUS"} | {"REWARD_MODEL_PATH"}  # reward/model/spec.py
     unread = {k.env for k in KNOBS.values() if f"oc.env:{k.env}}}" not in text}

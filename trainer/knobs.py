@@ -24,6 +24,7 @@ COMMANDS = {
     "eval MODEL": "answer the prompts of --data and score the answers as training would; MODEL is a run or a model",
     "chat MODEL": "talk to a run's model, or to any; --system_prompt TEXT",
     "export RUN": "write the model of a run's last checkpoint, or that of --step, as a Hugging Face folder; --out DIR",
+    "wheelhouse DIR": "collect what set-up installs, for a machine with no package index (wheelhouse --help)",
 }
 SWITCH = {"1": "true", "yes": "true", "on": "true", "0": "false", "no": "false", "off": "false"}
 

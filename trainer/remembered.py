@@ -11,7 +11,7 @@ FILE = "settings.json"
 # Of one launch, not of the run; a model or a file is looked for from where the launch was.
 OF_A_LAUNCH = {
     *("RUN_NAME", "RESUME", "OUTPUT_DIR", "DRY_RUN", "NODE_RANK", "MASTER_ADDR", "RESULT_PATH", "EXPORT_STEP"),
-    "SYSTEM_PROMPT",
+    *("SYSTEM_PROMPT", "WHEELHOUSE"),
 }
 PATHS = {
     *("MODEL_PATH", "DATA", "VAL_DATA", "REWARD_FN", "REWARD_MODEL_PATH", "RM_TOKENIZER", "RM_TEMPLATE", "RM_ADAPTER"),

@@ -5,6 +5,9 @@
 readonly UV_VERSION=0.13.8
 readonly SETUP_LOG=outputs/setup.log
 
+# shellcheck source=trainer/wheelhouse.sh
+source "$(dirname "${BASH_SOURCE[0]}")/wheelhouse.sh"
+
 die() {
   printf '%s: %s\n' "$(basename "$0")" "$1" >&2
   exit 2
@@ -97,7 +100,9 @@ shown() {
 
 # The line of the log that says why an installation failed.
 setup_cause() {
-  grep -E '^ *(error|×|╰|├|cause|Caused by)|^[A-Za-z]*Error' "$SETUP_LOG" | tail -n 3 | tr -s ' \n' ' ' | cut -c1-300
+  local lines
+  lines=$(grep -E '^ *(error|×|╰|├|cause|Caused by)|^[A-Za-z]*Error' "$SETUP_LOG" | tail -n 3)
+  printf '%s' "${lines:-$(tail -n 1 "$SETUP_LOG")}" | tr -s ' \n' ' ' | cut -c1-300
 }
 
 need_space() {
@@ -119,30 +124,45 @@ install_lock() {
     || die "config/requirements/$device.txt cannot be installed: $(setup_cause) (log: $SETUP_LOG); check the network or pip's index settings, then run the same command again"
 }
 
+# Make an environment in folder "$2" with interpreter "$1".
+make_venv() {
+  "$1" -m venv --clear "$2" >>"$SETUP_LOG" 2>&1 \
+    || die "$1 cannot make a virtual environment: $(tail -n 1 "$SETUP_LOG"); install its venv module (Debian, Ubuntu: apt install python3-venv)"
+}
+
+# Fill .venv from pip's indexes.
+install_from_indexes() {
+  export_indexes .venv/bin/python
+  shown "uv $UV_VERSION" .venv/bin/python -m pip install --quiet --disable-pip-version-check "uv==$UV_VERSION" \
+    || die "uv==$UV_VERSION cannot be installed: $(tail -n 1 "$SETUP_LOG") (log: $SETUP_LOG); check the network or pip's index settings, then run the same command again (with no network: --wheelhouse DIR)"
+  install_lock "$1" .venv/bin/uv .venv/bin/python
+}
+
 # Make .venv from the lock for device $1 with interpreter $2, unless it is there already. Sets KIT_PYTHON.
 make_environment() {
   local device=$1 base=$2 identity stamp start=$SECONDS
   if [[ -n "${VENV:-}" ]]; then
+    [[ -z "${WHEELHOUSE:-}" ]] || die "VENV=$VENV and WHEELHOUSE=$WHEELHOUSE: an environment that is given is left as it is; leave one of them out"
     KIT_PYTHON="$VENV/bin/python"
     use_given_environment "$device"
     return
   fi
   KIT_PYTHON=.venv/bin/python
   identity=$(lock_identity "$device" "$base")
-  [[ "$(cat .venv/kit-lock 2>/dev/null)" == "$identity" ]] && installed .venv/kit-entry pyproject.toml && return
   mkdir -p outputs
+  if [[ "$(cat .venv/kit-lock 2>/dev/null)" == "$identity" ]] && installed .venv/kit-entry pyproject.toml; then
+    [[ -z "${WHEELHOUSE:-}" ]] || update_extras
+    return
+  fi
   exec 9>outputs/.setup.lock
   flock 9 # a second first run waits for this one
   if [[ "$(cat .venv/kit-lock 2>/dev/null)" != "$identity" ]]; then
     need_space "$device"
     : >"$SETUP_LOG"
     printf 'set-up (once): %s environment in .venv with %s; log: %s\n' "$device" "$("$base" -V)" "$SETUP_LOG" >&2
-    "$base" -m venv --clear .venv >>"$SETUP_LOG" 2>&1 \
-      || die "$base cannot make a virtual environment: $(tail -n 1 "$SETUP_LOG"); install its venv module (Debian, Ubuntu: apt install python3-venv)"
-    export_indexes .venv/bin/python
-    shown "uv $UV_VERSION" .venv/bin/python -m pip install --quiet --disable-pip-version-check "uv==$UV_VERSION" \
-      || die "uv==$UV_VERSION cannot be installed: $(tail -n 1 "$SETUP_LOG") (log: $SETUP_LOG); check the network or pip's index settings, then run the same command again"
-    install_lock "$device" .venv/bin/uv .venv/bin/python
+    [[ -z "${WHEELHOUSE:-}" ]] || open_wheelhouse "$device" "$base" stack # before .venv is touched
+    make_venv "$base" .venv
+    if [[ -n "${WHEELHOUSE:-}" ]]; then install_wheels; else install_from_indexes "$device"; fi
     install_kit "$device" .venv/bin/uv pip install --python .venv/bin/python
     printf '%s\n' "$identity" >.venv/kit-lock
     printf 'set-up done in %d s\n' $((SECONDS - start)) >&2
@@ -152,7 +172,7 @@ make_environment() {
   exec 9>&-
 }
 
-# The kit itself, by reference: its entry points are how the CPU platform reaches every process.
+# The kit itself, by reference: its entry points are how the CPU platform reaches every process. Needs no index.
 install_kit() {
   local device=$1
   shift
@@ -163,15 +183,22 @@ install_kit() {
   [[ -n "${VENV:-}" ]] || sha256sum pyproject.toml | cut -d' ' -f1 >.venv/kit-entry
 }
 
-# The tools of the tests and of `make check`, beside the stack in KIT_PYTHON's environment.
+# The tools of the tests and of `make check`, beside the stack in KIT_PYTHON's environment: device "$1", interpreter "$2".
 install_tools() {
-  local stamp
+  local device=$1 base=$2 stamp
+  local -a install=()
   [[ -n "${VENV:-}" ]] || installed .venv/kit-tools config/requirements/dev.txt && return
-  export_indexes .venv/bin/python
-  shown "packages of config/requirements/dev.txt" .venv/bin/uv pip install --python .venv/bin/python --no-deps \
-    -r config/requirements/dev.txt \
+  if [[ -n "${WHEELHOUSE:-}" ]]; then
+    open_wheelhouse "$device" "$base" tools
+    install=(uv_offline --find-links "$WHEELS" --require-hashes -r "$WHEELS/requirements.txt")
+  else
+    export_indexes .venv/bin/python
+    install=(.venv/bin/uv pip install --python .venv/bin/python --no-deps -r config/requirements/dev.txt)
+  fi
+  shown "packages of config/requirements/dev.txt" "${install[@]}" \
     || die "config/requirements/dev.txt cannot be installed: $(setup_cause) (log: $SETUP_LOG)"
   printf '%s\n' "$stamp" >.venv/kit-tools
+  rm -rf "$WHEELS"
 }
 
 # Has KIT_PYTHON's environment these distributions?
