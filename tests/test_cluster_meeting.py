@@ -103,6 +103,7 @@ def test_a_machine_that_does_not_fit_is_named(meeting, other, line) -> None:
 
 def test_one_rank_given_twice_ends_all(meeting) -> None:
     first = Comer(meeting, "127.0.0.2", told(1))
+    wait_for(lambda: 1 in meeting.members)
     second = Comer(meeting, "127.0.0.3", told(1, host="other"))
     with pytest.raises(UserError) as caught:
         meeting.gather(told(0), print, 10)
@@ -226,8 +227,11 @@ def test_after_a_restart_the_lost_machine_may_come_again(meeting) -> None:
 def test_leader_and_port_that_cannot_be(meeting) -> None:
     with pytest.raises(UserError, match=r"MASTER_ADDR=192\.0\.2\.1 is no address of this machine"):
         Meeting("192.0.2.1", meeting.port, 2, TOKEN).open()
-    with pytest.raises(UserError, match=f"MASTER_PORT={meeting.port} is in use at {HERE}"):
+    with pytest.raises(UserError, match=f"MASTER_PORT={meeting.port}: port {meeting.port} is in use at {HERE}"):
         Meeting(HERE, meeting.port, 2, TOKEN).open()
+    below = meeting.port - 1  # what Ray would take is in use
+    with pytest.raises(UserError, match=f"MASTER_PORT={below}: port ({below}|{meeting.port}) is in use at {HERE}"):
+        Meeting(HERE, below, 2, TOKEN).open()
     with pytest.raises(UserError, match=r"MASTER_ADDR=no\.such\.host\.invalid is no address of this machine"):
         Meeting("no.such.host.invalid", meeting.port, 2, TOKEN).open()
     with pytest.raises(member.NoLeaderError, match=r"machine 0 was not reached within 0 s \(JOIN_TIMEOUT"):

@@ -56,8 +56,11 @@ class Follower:
                         self._channel.send(gone=f"Ray has ended there: {self._node.said()}")
                         self._node = None  # machine 0 ends the run
                 elif "end" in message:
-                    print(f"train.sh: {message['text']}", file=sys.stderr if message["end"] else sys.stdout)
-                    return int(message["end"])
+                    status, text = int(message["end"]), str(message["text"])
+                    if status == 2:  # a line is a fault
+                        text = text.replace("\n", "\ntrain.sh: ")
+                    print(f"train.sh: {text}", file=sys.stderr if status else sys.stdout)
+                    return status
                 else:
                     self._channel.send(**self._do(message))
         except member.NoLeaderError as error:

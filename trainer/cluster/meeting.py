@@ -51,12 +51,15 @@ class Meeting:
         """Begin to listen.
 
         Raises:
-            UserError: it cannot be listened there.
+            UserError: it cannot be listened there, or Ray will not be able to.
         """
+        port = self.port
         try:
-            self._listener = socket.create_server((self.address, self.port), backlog=self.nodes + 8)
+            self._listener = socket.create_server((self.address, port), backlog=self.nodes + 8)
+            port = self.port + 1  # Ray's
+            socket.create_server((self.address, port)).close()
         except OSError as error:
-            raise UserError(_unheard(self.address, self.port, error)) from None
+            raise UserError(_unheard(self.address, self.port, port, error)) from None
         threading.Thread(target=self._accept, daemon=True).start()
 
     def gather(self, mine: dict[str, Any], say: Callable[[str], None], patience: float) -> None:
@@ -136,7 +139,7 @@ class Meeting:
             members = list(self.members.values())
         for member in members:
             member.channel.send(**self._end)
-        if status and len(members) < self.nodes - 1:
+        if status and self._listener is not None and len(members) < self.nodes - 1:
             time.sleep(LINGER)
         for member in members:
             member.channel.close()
@@ -232,9 +235,12 @@ class Meeting:
             self._changed.notify_all()
 
 
-def _unheard(address: str, port: int, error: OSError) -> str:
+def _unheard(address: str, first: int, port: int, error: OSError) -> str:
     if error.errno == errno.EADDRNOTAVAIL or (error.errno or 0) < 0:  # below 0: no such name (getaddrinfo(3))
         return f"MASTER_ADDR={address} is no address of this machine, which NODE_RANK=0 leads; give its own"
     if error.errno == errno.EADDRINUSE:
-        return f"MASTER_PORT={port} is in use at {address}; give another to all machines (another run may have it)"
-    return f"MASTER_ADDR={address} MASTER_PORT={port}: cannot be listened at ({error.strerror or error})"
+        return (
+            f"MASTER_PORT={first}: port {port} is in use at {address}, perhaps by another run; give another one to all "
+            "machines"
+        )
+    return f"MASTER_ADDR={address} MASTER_PORT={first}: port {port} cannot be listened at ({error.strerror or error})"
