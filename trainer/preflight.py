@@ -10,6 +10,7 @@ from typing import Any
 from data import models, parquet
 from data.report import Lengths, report
 from reward.judge.config import JudgeConfig
+from reward.model.pairs import WARNING
 from reward.model.spec import Spec
 from trainer import installed, judge, resume, reward_check, surroundings
 from trainer.findings import Finding, aside, failures, guarded
@@ -173,10 +174,12 @@ def _loggers(settings: Settings) -> Iterator[Finding]:
 
 def _judge(settings: Settings, facts: Facts) -> Iterator[Finding]:
     facts.judge, faults = judge.plan(settings)
-    if facts.judge is not None and not faults and not settings.dry_run:
-        faults = judge.try_out(facts.judge)
     yield from failures("judge", faults)
-    if facts.judge is not None and not faults and not settings.dry_run:
+    if facts.judge is None or faults or settings.dry_run:
+        return
+    found = judge.try_out(facts.judge)
+    yield from found
+    if not found:
         named = " and ".join(map(str, facts.judge.endpoints))
         yield Finding("judge", "ok", f"{named}: the key is there, and a question was answered")
 
@@ -210,8 +213,11 @@ def _try_reward_model(settings: Settings, facts: Facts, say: Callable[[str], Non
     lines: list[str] = []
     facts.reward_model = reward_model.check(settings, spec, model.path, files[0], lines.append)
     for line in lines:
-        say(line)
-        yield Finding("reward", "ok", line)
+        if line.startswith(WARNING):  # which a launch tells with all that is to know of
+            yield Finding("reward", "warn", f"reward model: {line.removeprefix(WARNING)}")
+        else:
+            say(f"reward model: {line}")
+            yield Finding("reward", "ok", f"reward model: {line}")
     yield Finding("reward", "ok", f"{settings.text('REWARD_MODEL_PATH')} can be used")
 
 
