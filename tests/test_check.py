@@ -70,6 +70,17 @@ def test_all_that_is_wrong_at_once(tmp_path) -> None:
     assert not (tmp_path / "out" / "runs").exists()
 
 
+def test_the_first_fault_is_told_while_others_are_looked_for(tmp_path, small_model) -> None:
+    """So that a launch stops what it has begun; each fault is found all the same."""
+    told: list[bool] = []
+    settings = settings_of(tmp_path, small_model, REWARD_FN="none.py", LOGGER="wandb")
+    _, findings = preflight.look(settings, print, doomed=lambda: told.append(True))
+    assert {each.what for each in findings if each.state == "fail"} == {"reward", "settings"}
+    assert len(told) == 2
+    preflight.look(settings_of(tmp_path, small_model), print, doomed=lambda: told.append(True))
+    assert len(told) == 2
+
+
 def test_flags_are_checked_first() -> None:
     result = train_sh("check", "--n_gpus", "3", "--batch_size", "100", "--lr", "fast")
     assert result.status == 2

@@ -25,7 +25,9 @@ class Stack:
     def __init__(self, folder: Path) -> None:
         self.environment = {**os.environ, "VERL_PLATFORM": "cpu", "VERL_ENGINE_DEVICE": "cuda", "OMP_NUM_THREADS": "1"}
         before = {each.pid for each in psutil.Process().children()}
-        self.environment[STAND_IN] = str(forked.start(folder, self.environment))
+        started = forked.start(folder, self.environment)
+        assert started is not None
+        self.environment[STAND_IN], self.end = str(started.python), started.end
         (self.server,) = (each for each in psutil.Process().children() if each.pid not in before)
 
     def popen(self, code: str, **options: object) -> "subprocess.Popen[str]":
@@ -177,9 +179,13 @@ def test_the_servers_end_is_its_childrens(tmp_path: Path) -> None:
     stack.server.wait()
 
 
-def test_starting_does_not_wait_for_the_imports(tmp_path: Path) -> None:
+def test_starting_does_not_wait_for_the_imports_nor_does_ending(tmp_path: Path) -> None:
     started = time.monotonic()
     stack = Stack(tmp_path)
     assert time.monotonic() - started < 5
-    stack.server.kill()
-    stack.server.wait()
+    while not (importing := stack.server.children()) and time.monotonic() - started < 60:
+        time.sleep(0.02)
+    stack.end()
+    _, left = psutil.wait_procs([stack.server, *importing], timeout=10)
+    assert (len(importing), left) == (1, [])
+    stack.end()  # of no effect
