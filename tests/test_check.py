@@ -17,6 +17,7 @@ import pytest
 from tests.command import train_sh
 from tests.judge_server import KEY, JudgeServer, judge_of_sums
 from trainer import preflight, surroundings, survey
+from trainer.commands import check
 from trainer.findings import Finding
 from trainer.settings import Settings, read_settings
 
@@ -186,6 +187,16 @@ def test_the_judge_is_asked_once(tmp_path, small_model, monkeypatch, fault) -> N
     forced = settings_of(tmp_path, small_model, **judge, **url, FORCE="true")
     assert preflight.fatal(forced, found.findings) == ([] if fault == "503" else [finding.text])
     assert KEY not in finding.text
+
+
+@pytest.mark.parametrize(("force", "status", "last"), [("false", 2, "would go on with --force"), ("true", 0, "by --f")])
+def test_check_says_what_a_launch_would_do(tmp_path, small_model, monkeypatch, capsys, force, status, last) -> None:
+    monkeypatch.setattr(surroundings, "host_limit", lambda: (1 << 30, 1 << 30))
+    settings = settings_of(tmp_path, small_model, FORCE=force)
+    assert check.run(settings, []) == status
+    out = capsys.readouterr().out.splitlines()
+    assert any(line.startswith("fail memory") for line in out)
+    assert last in out[-1]
 
 
 def test_an_address_that_cannot_be_listened_on(monkeypatch) -> None:
