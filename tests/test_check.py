@@ -128,12 +128,11 @@ def test_shared_memory_that_is_too_small(tmp_path, small_model, monkeypatch) -> 
 
 
 def test_memory_that_is_too_small(tmp_path, small_model, monkeypatch) -> None:
-    monkeypatch.setattr(surroundings, "host_limit", lambda: (3 << 30, 4 << 30))
+    monkeypatch.setattr(surroundings, "host_limit", lambda: (3 << 30, 7 << 29))
     found = looked(settings_of(tmp_path, small_model), tmp_path)
     fault = of(found, "memory", "fail")[0]
     assert fault.forced
-    assert fault.text.startswith("about 8.")
-    assert "of the host's 4.0, of which 3.0 are free; try " in fault.text
+    assert fault.text.startswith("about 3.8 GiB of the host's 3.5, of which 3.0 are free; try ")
     monkeypatch.setattr(surroundings, "host_limit", lambda: (3 << 30, 64 << 30))
     assert of(looked(settings_of(tmp_path, small_model), tmp_path), "memory", "warn")
 
