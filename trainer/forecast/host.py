@@ -10,7 +10,7 @@ from trainer.forecast.run import RunSize
 # needs, and there are eight (measured on the CPU, before there were forks).
 OTHERS = {"cpu": 1700 * MIB, "cuda": 5600 * MIB}
 EACH_REPLICA = {"cpu": 150 * MIB, "cuda": 980 * MIB}  # vLLM's HTTP server; on CUDA its engine core too
-COMPILER = 460 * MIB  # the C++ compiler that vLLM's CPU build runs once, while it starts
+COMPILER = 460 * MIB  # C++, which vLLM's CPU build runs while it starts, once an output folder
 AGENT_LOOPS = 8  # on a GPU machine, and as many reward loops: 500 MiB each
 
 
