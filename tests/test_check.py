@@ -17,6 +17,7 @@ import pytest
 from tests.command import train_sh
 from tests.judge_server import KEY, JudgeServer, judge_of_sums
 from trainer import preflight, surroundings, survey
+from trainer.commands import check
 from trainer.findings import Finding
 from trainer.settings import Settings, read_settings
 
@@ -70,6 +71,17 @@ def test_all_that_is_wrong_at_once(tmp_path) -> None:
     assert not (tmp_path / "out" / "runs").exists()
 
 
+def test_the_first_fault_is_told_while_others_are_looked_for(tmp_path, small_model) -> None:
+    """So that a launch stops what it has begun; each fault is found all the same."""
+    told: list[bool] = []
+    settings = settings_of(tmp_path, small_model, REWARD_FN="none.py", LOGGER="wandb")
+    _, findings = preflight.look(settings, print, doomed=lambda: told.append(True))
+    assert {each.what for each in findings if each.state == "fail"} == {"reward", "settings"}
+    assert len(told) == 2
+    preflight.look(settings_of(tmp_path, small_model), print, doomed=lambda: told.append(True))
+    assert len(told) == 2
+
+
 def test_flags_are_checked_first() -> None:
     result = train_sh("check", "--n_gpus", "3", "--batch_size", "100", "--lr", "fast")
     assert result.status == 2
@@ -116,12 +128,11 @@ def test_shared_memory_that_is_too_small(tmp_path, small_model, monkeypatch) -> 
 
 
 def test_memory_that_is_too_small(tmp_path, small_model, monkeypatch) -> None:
-    monkeypatch.setattr(surroundings, "host_limit", lambda: (3 << 30, 4 << 30))
+    monkeypatch.setattr(surroundings, "host_limit", lambda: (3 << 30, 7 << 29))
     found = looked(settings_of(tmp_path, small_model), tmp_path)
     fault = of(found, "memory", "fail")[0]
     assert fault.forced
-    assert fault.text.startswith("about 8.")
-    assert "of the host's 4.0, of which 3.0 are free; try " in fault.text
+    assert fault.text.startswith("about 3.8 GiB of the host's 3.5, of which 3.0 are free; try ")
     monkeypatch.setattr(surroundings, "host_limit", lambda: (3 << 30, 64 << 30))
     assert of(looked(settings_of(tmp_path, small_model), tmp_path), "memory", "warn")
 
@@ -150,7 +161,7 @@ def test_a_reward_that_cannot_tell_answers_apart(tmp_path, small_model) -> None:
     assert preflight.fatal(forced, looked(forced, tmp_path).findings)  # a broken function scores nothing
 
 
-@pytest.mark.parametrize("fault", [None, "key", "no key"])
+@pytest.mark.parametrize("fault", [None, "key", "no key", "503"])
 def test_the_judge_is_asked_once(tmp_path, small_model, monkeypatch, fault) -> None:
     if fault == "no key":
         monkeypatch.delenv("OPENAI_API_KEY", raising=False)
@@ -165,9 +176,26 @@ def test_the_judge_is_asked_once(tmp_path, small_model, monkeypatch, fault) -> N
         assert (len(of(found, "judge", "ok")), asked) == (1, 1)
         return
     (finding,) = of(found, "judge", "fail")
-    assert not finding.forced
-    assert ("no key; looked for OPENAI_API_KEY" if fault == "no key" else "is refused: ") in finding.text
+    assert finding.forced is (fault == "503")  # it may be back; a key is not mended by waiting
+    said = {
+        "key": "is refused: ",
+        "no key": "no key; looked for OPENAI_API_KEY",
+        "503": "does not answer (server_error",
+    }
+    assert said[fault] in finding.text
+    forced = settings_of(tmp_path, small_model, **judge, **url, FORCE="true")
+    assert preflight.fatal(forced, found.findings) == ([] if fault == "503" else [finding.text])
     assert KEY not in finding.text
+
+
+@pytest.mark.parametrize(("force", "status", "last"), [("false", 2, "would go on with --force"), ("true", 0, "by --f")])
+def test_check_says_what_a_launch_would_do(tmp_path, small_model, monkeypatch, capsys, force, status, last) -> None:
+    monkeypatch.setattr(surroundings, "host_limit", lambda: (1 << 30, 1 << 30))
+    settings = settings_of(tmp_path, small_model, FORCE=force)
+    assert check.run(settings, []) == status
+    out = capsys.readouterr().out.splitlines()
+    assert any(line.startswith("fail memory") for line in out)
+    assert last in out[-1]
 
 
 def test_an_address_that_cannot_be_listened_on(monkeypatch) -> None:

@@ -14,6 +14,8 @@ import pytest
 
 from trainer.cpu import forked
 from trainer.cpu.fork_client import STAND_IN
+from trainer.environment import of_device
+from trainer.settings import read_settings
 
 BEGIN = "from multiprocessing.spawn import spawn_main; import os, sys, time; "  # how the server knows a spawned process
 FORKED = "'verl' in sys.modules"
@@ -23,9 +25,12 @@ class Stack:
     """A fork server, and processes that come from it."""
 
     def __init__(self, folder: Path) -> None:
-        self.environment = {**os.environ, "VERL_PLATFORM": "cpu", "VERL_ENGINE_DEVICE": "cuda", "OMP_NUM_THREADS": "1"}
+        settings = read_settings({"DEVICE": "cpu"}, [], gpus=0)
+        self.environment = {**os.environ, **of_device(settings), "OMP_NUM_THREADS": "1"}
         before = {each.pid for each in psutil.Process().children()}
-        self.environment[STAND_IN] = str(forked.start(folder, self.environment))
+        started = forked.start(folder, self.environment)
+        assert started is not None
+        self.environment[STAND_IN], self.end = str(started.python), started.end
         (self.server,) = (each for each in psutil.Process().children() if each.pid not in before)
 
     def popen(self, code: str, **options: object) -> "subprocess.Popen[str]":
@@ -132,6 +137,14 @@ def test_what_is_not_the_runs_is_started_anew(stack: Stack) -> None:
     assert done.stdout.split() == ["False", sys.executable]
 
 
+def test_what_the_kit_warns_of_is_printed(stack: Stack) -> None:
+    """Whatever the libraries that were imported have made of the root logger; trainer/progress.py looks for it."""
+    code = "import logging; logging.getLogger('trainer.saving').warning('checkpoint of step 3 waits: no room')"
+    with stack.popen(code, stderr=subprocess.PIPE) as process:
+        _, said = process.communicate(timeout=120)
+    assert "checkpoint of step 3 waits: no room" in said
+
+
 def test_multiprocessing_goes_through_it(stack: Stack, tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(
@@ -177,9 +190,13 @@ def test_the_servers_end_is_its_childrens(tmp_path: Path) -> None:
     stack.server.wait()
 
 
-def test_starting_does_not_wait_for_the_imports(tmp_path: Path) -> None:
+def test_starting_does_not_wait_for_the_imports_nor_does_ending(tmp_path: Path) -> None:
     started = time.monotonic()
     stack = Stack(tmp_path)
     assert time.monotonic() - started < 5
-    stack.server.kill()
-    stack.server.wait()
+    while not (importing := stack.server.children()) and time.monotonic() - started < 60:
+        time.sleep(0.02)
+    stack.end()
+    _, left = psutil.wait_procs([stack.server, *importing], timeout=10)
+    assert (len(importing), left) == (1, [])
+    stack.end()  # of no effect

@@ -12,7 +12,7 @@ from reward.model.messages import conversation
 from reward.model.spec import Spec
 from tests import reward_models
 from tests.command import train_sh
-from trainer import reward_model
+from trainer import preflight, reward_model
 from trainer.settings import UserError, read_settings
 
 
@@ -219,6 +219,17 @@ def test_a_model_that_cannot_rank_is_warned_about_by_language(models) -> None:
     assert faults == []
     languages = [line.split(":")[0] for line in lines if "pairs ranked right" in line]
     assert languages == ["en", "zh", "es", "de", "fr", "code"]
+
+
+def test_the_warning_is_told_once(models, small_model, tmp_path) -> None:
+    """By what a launch prints of all that is to know of; the rankings themselves are said as they come."""
+    environ = {"MODEL_PATH": str(small_model), "OUTPUT_DIR": str(tmp_path), "REWARD_MODEL_PATH": str(models["qwen3"])}
+    said: list[str] = []
+    _, findings = preflight.look(read_settings(environ, [], 0), said.append, make=False)
+    (warning,) = [each.text for each in findings if each.what == "reward" and each.state == "warn"]
+    assert warning.startswith("reward model: it does not rank good answers above bad ones in en, zh")
+    assert [line for line in said if "does not rank" in line] == []
+    assert "reward model: en: 2 of 4 pairs ranked right" in "\n".join(said)
 
 
 def test_calibration_over_answers_of_the_reference_policy(models, small_model) -> None:

@@ -182,6 +182,14 @@ def test_overrides_that_verl_would_not_take(word, fault) -> None:
     assert fault in found[0]
 
 
+def test_knobs_of_the_kits_trainer_with_another_one() -> None:
+    (fault,) = faults({"KEEP": "1", "TARGET_KL": "0.1", "LR": "1e-5"}, "trainer.v1.trainer_mode=sync")
+    assert fault.startswith("--target_kl, --keep: of no effect with trainer.v1.trainer_mode=sync, which is ")
+    assert "trainer.max_actor_ckpt_to_keep" in fault
+    assert read_settings({"LR": "1e-5"}, ["trainer.v1.trainer_mode=sync"], gpus=0)
+    assert read_settings({"KEEP": "1"}, ["trainer.v1.trainer_mode=ppo_kit"], gpus=0)
+
+
 @pytest.mark.parametrize("word", ["+critic.new=1", "++critic.grad_clip=2", "critic.grad_clip=0.5", "~critic.grad_clip"])
 def test_overrides_in_hydras_grammar(word) -> None:
     assert read_settings({}, [word], gpus=0).overrides == (word,)

@@ -6,7 +6,7 @@ settings -> data and model -> checks -> verl's configuration -> (Ray, verl) -> e
 import contextlib
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from omegaconf import DictConfig, OmegaConf
@@ -39,13 +39,15 @@ def announce(settings: Settings) -> None:
         say(f"no GPU here: training {model} on {data} with the CPU build of the same stack (choose with --device)")
 
 
-def prepare(settings: Settings, tmp: Path) -> tuple[preflight.Plan, folders.Run, DictConfig]:
-    """Check everything, and compose verl's configuration.
+def prepare(
+    settings: Settings, tmp: Path, doomed: Callable[[], None] | None = None
+) -> tuple[preflight.Plan, folders.Run, DictConfig]:
+    """Check everything, and compose verl's configuration; ``doomed`` as in ``survey``.
 
     Raises:
         UserError: with the faults found; nothing is left behind.
     """
-    found = survey(settings, say, tmp)
+    found = survey(settings, say, tmp, doomed=doomed)
     faults = preflight.fatal(settings, found.findings)
     if faults or found.plan is None or found.run is None or found.config is None:
         raise UserError(*faults)
@@ -88,8 +90,9 @@ def run(settings: Settings, leader: Leader) -> int:
     held: int | None = None
     try:
         tmp = launch.temporary_folder()
-        python = launch.fork_server(settings, tmp)
-        found, made, config = prepare(settings, tmp)
+        server = launch.fork_server(settings, tmp)  # now, as its imports take longer than the checks
+        python = server.python if server else None
+        found, made, config = prepare(settings, tmp, server.end if server else None)
         total = int(compose.select(config, "trainer.total_training_steps"))
         if found.start.step >= total and made.model.is_dir():
             say(f"nothing to do: {made.name} was trained to step {found.start.step}; the model: {made.model}")

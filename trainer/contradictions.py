@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from reward.judge.providers import PROVIDERS
 from trainer.algorithm import faults as algorithm
-from trainer.knobs import Value
+from trainer.knobs import Value, load_knobs
 from trainer.shape import Shape
 
 # Knobs that are the reward model's; every other RM_ is the judge's.
@@ -13,6 +13,7 @@ OF_THE_MODEL = {
     *("RM_ENGINE", "RM_URL", "RM_GPUS", "RM_DEVICE", "RM_TOKENIZER", "RM_TEMPLATE", "RM_ADAPTER", "RM_MAX_LENGTH"),
     *("RM_BATCH_SIZE", "RM_NORMALIZE", "RM_TIMEOUT", "RM_TRUST_REMOTE_CODE"),
 }
+MODE, OWN = "trainer.v1.trainer_mode", "ppo_kit"
 DIVIDES = ("sequence_parallel_size", "dynamic_bsz", "micro_batch_size", "ppo_mini_batch_size")
 
 
@@ -31,6 +32,7 @@ def contradictions(
         *_reward_model(values, given),
         *shape,
         *algorithm.faults(values),
+        *_trainer(given, overrides),
         *_rest(values),
     ]
 
@@ -102,6 +104,19 @@ def _reward_model(values: Mapping[str, Value], given: frozenset[str]) -> list[st
     if isinstance(nodes, int) and nodes > 1 and values["DEVICE"] == "cuda" and own:
         faults.append("--rm_gpus: with several machines the reward model shares the policy's GPUs, or has --rm_url")
     return faults
+
+
+def _trainer(given: frozenset[str], overrides: tuple[str, ...]) -> list[str]:
+    """Knobs that only the kit's trainer reads, given with another one."""
+    modes = [value for key, _, value in (word.lstrip("+").partition("=") for word in overrides) if key == MODE]
+    if not modes or modes[-1].strip("'\"") == OWN:
+        return []
+    kits = [knob for knob in load_knobs() if knob.key.startswith(f"trainer.v1.{OWN}.")]
+    own = [f"--{knob.flag}" for knob in kits if knob.env in given]
+    text = f"{', '.join(own)}: of no effect with {MODE}={modes[-1]}, which is not the kit's trainer; leave out either"
+    if "--keep" in own:
+        text += " (verl's own: trainer.max_actor_ckpt_to_keep and trainer.max_critic_ckpt_to_keep)"
+    return [text] if own else []
 
 
 def _rest(values: Mapping[str, Value]) -> list[str]:

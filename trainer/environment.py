@@ -15,6 +15,9 @@ from trainer.folders import Run
 from trainer.preflight import Plan
 from trainer.settings import Settings
 
+# A library that vLLM imports sets the root logger to this, else to ERROR: what the kit warns of would reach no log.
+WARNINGS = {"SAGEMAKER_CONTAINER_LOG_LEVEL": "WARNING"}
+
 
 def of_config(settings: Settings, plan: Plan, run: Run, tmp: Path) -> dict[str, str]:
     """Return the env vars that ``config/*.yaml`` reads: all knobs, and what follows from them."""
@@ -115,8 +118,8 @@ def of_workers(settings: Settings, run: Run) -> dict[str, str]:
 def of_device(settings: Settings) -> dict[str, str]:
     """Return what tells the engine of the device."""
     if settings.text("DEVICE") != "cpu":
-        return {}
-    return {
+        return dict(WARNINGS)
+    return WARNINGS | {
         "VERL_PLATFORM": "cpu",
         "VERL_ENGINE_DEVICE": "cuda",  # verl registers its FSDP engine for "cuda" and "npu" only
         "OMP_NUM_THREADS": str(max(1, len(os.sched_getaffinity(0)) // settings.integer("N_GPUS"))),

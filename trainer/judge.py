@@ -8,16 +8,20 @@ from pathlib import Path
 from reward.judge import budget, cache
 from reward.judge.backend import USUAL_OUTPUT
 from reward.judge.config import FLAGS, ConfigError, JudgeConfig, key_faults, load, unpriced
+from reward.judge.failures import RETRIED
 from reward.judge.gateway import OUTAGE, Answer, Gateway
 from reward.judge.providers import PROVIDERS, Endpoint
 from reward.judge.question import typed
 from trainer import ROOT
+from trainer.findings import Finding, failures
 from trainer.settings import Settings
 
 FILE = ROOT / "config" / "api_reward_config.yaml"
 # Knob -> field of the configuration.
 FIELDS = {flag.removeprefix("--").upper(): name for name, flag in FLAGS.items()}
 PROBE_SECONDS = 30.0
+PASSING = RETRIED | {"outage"}  # may be over by itself when responses are judged; a refused key may not
+PATIENCE = "; --force goes on, if it will be back by the first step"
 
 
 def is_used(settings: Settings) -> bool:
@@ -55,21 +59,24 @@ def plan(settings: Settings) -> tuple[JudgeConfig | None, list[str]]:
     return found, faults if settings.dry_run else faults + key_faults(found)
 
 
-def try_out(found: JudgeConfig) -> list[str]:
+def try_out(found: JudgeConfig) -> list[Finding]:
     """Ask each endpoint one question; return what is wrong with cache, keys, models, quotas or addresses, if anything.
 
-    A fallback is asked too: when it is needed, nobody is there to mend it.
+    A fallback is asked too: when it is needed, nobody is there to mend it. One that does not answer now can be forced:
+    a person may know that it will.
     """
-    faults = []
+    faults: list[Finding] = []
     if found.cache:
         try:
             cache.try_out(Path(found.cache))
         except cache.CacheError as error:
-            faults.append(str(error))
+            faults += failures("judge", [str(error)])
     alone = [found.only(endpoint) for endpoint in found.endpoints]
     for number, (each, answer) in enumerate(zip(alone, _answers(alone), strict=True)):
         where = f"config/{FILE.name}: fallback[{number - 1}], {each.endpoints[0]}" if number else ""
-        faults += _fault(where, each.endpoints[0], answer)
+        passing = answer.why in PASSING
+        said = [text + PATIENCE * passing for text in _fault(where, each.endpoints[0], answer)]
+        faults += failures("judge", said, forced=passing)
     return faults
 
 

@@ -41,8 +41,8 @@ class AlarmError(RunFailed):
     """An alarm of ``--stop_on`` has ended the run."""
 
 
-def fork_server(settings: Settings, tmp: Path) -> Path | None:
-    """Start the fork server where there is one; return the script by which the run's processes come from it.
+def fork_server(settings: Settings, tmp: Path) -> forked.ForkServer | None:
+    """Start the fork server, from which the run's processes come, where there is one.
 
     On CUDA there is none: verl asks CUDA for its devices when it is imported, and a fork could not use it any more.
     """
@@ -57,7 +57,7 @@ def of_fork(settings: Settings, python: Path | None) -> dict[str, str] | None:
 
 
 def command(settings: Settings, run: Run, python: Path | None = None) -> list[str]:
-    """Return the command that starts verl; ``python`` is what ``fork_server`` returned."""
+    """Return the command that starts verl; ``python`` is the fork server's, if there is one."""
     own = f'"${STAND_IN}"'  # of each machine its own: Ray starts its workers by a shell
     return [
         str(python or sys.executable),
@@ -99,7 +99,7 @@ def train(
 ) -> None:
     """Run verl to its end, calling ``each`` twice a second.
 
-    ``held`` is the lock of its folder, ``python`` what ``fork_server`` returned.
+    ``held`` is the lock of its folder, ``python`` that of the fork server, if there is one.
 
     Raises:
         RunFailed: verl ended with an error.

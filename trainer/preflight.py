@@ -10,6 +10,7 @@ from typing import Any
 from data import models, parquet
 from data.report import Lengths, report
 from reward.judge.config import JudgeConfig
+from reward.model.pairs import WARNING
 from reward.model.spec import Spec
 from trainer import installed, judge, resume, reward_check, surroundings
 from trainer.findings import Finding, aside, failures, guarded
@@ -66,13 +67,15 @@ def fatal(settings: Settings, findings: Sequence[Finding]) -> list[str]:
     return [each.text for each in findings if each.state == "fail" and not (each.forced and force)]
 
 
-def look(settings: Settings, say: Callable[[str], None], make: bool = True) -> tuple[Plan | None, list[Finding]]:
+def look(
+    settings: Settings, say: Callable[[str], None], make: bool = True, doomed: Callable[[], None] | None = None
+) -> tuple[Plan | None, list[Finding]]:
     """Check everything, side by side; return what was found out and, unless something is wrong, the plan.
 
     A dry run is for a machine that may not be this one: nothing is fetched or made, nothing that takes long is read,
     and disk, memory and packages are not looked at. What takes long comes last, and only where nothing is wrong yet:
     making a built-in model (unless ``make`` is false: then it is known by its configuration), and trying a reward
-    model out.
+    model out. ``doomed`` is called as soon as one check finds what starts no run, while the others go on.
     """
     facts, dry = Facts(), settings.dry_run
 
@@ -87,6 +90,9 @@ def look(settings: Settings, say: Callable[[str], None], make: bool = True) -> t
         first += [start("tokenizer", _tokenizer, settings, facts, data, model), start("logger", _loggers, settings)]
         first += [start("devices", surroundings.devices, settings), start("ray", surroundings.stale_ray)]
         first += [start("ports", surroundings.address)]
+    if doomed:
+        for each in first:
+            each.add_done_callback(partial(_tell_early, settings, doomed))
     findings = [finding for each in first for finding in each.result()]
     if not fatal(settings, findings):
         findings += guarded("model", partial(_made, settings, facts, say, make and not dry))
@@ -101,6 +107,11 @@ def look(settings: Settings, say: Callable[[str], None], make: bool = True) -> t
         facts.exact, facts.reward_model, facts.judge,
     )  # fmt: skip
     return plan, findings
+
+
+def _tell_early(settings: Settings, doomed: Callable[[], None], check: Future[list[Finding]]) -> None:
+    if check.exception() is None and fatal(settings, check.result()):
+        doomed()
 
 
 def _data(settings: Settings, facts: Facts) -> Iterator[Finding]:
@@ -173,10 +184,12 @@ def _loggers(settings: Settings) -> Iterator[Finding]:
 
 def _judge(settings: Settings, facts: Facts) -> Iterator[Finding]:
     facts.judge, faults = judge.plan(settings)
-    if facts.judge is not None and not faults and not settings.dry_run:
-        faults = judge.try_out(facts.judge)
     yield from failures("judge", faults)
-    if facts.judge is not None and not faults and not settings.dry_run:
+    if facts.judge is None or faults or settings.dry_run:
+        return
+    found = judge.try_out(facts.judge)
+    yield from found
+    if not found:
         named = " and ".join(map(str, facts.judge.endpoints))
         yield Finding("judge", "ok", f"{named}: the key is there, and a question was answered")
 
@@ -210,8 +223,11 @@ def _try_reward_model(settings: Settings, facts: Facts, say: Callable[[str], Non
     lines: list[str] = []
     facts.reward_model = reward_model.check(settings, spec, model.path, files[0], lines.append)
     for line in lines:
-        say(line)
-        yield Finding("reward", "ok", line)
+        if line.startswith(WARNING):  # which a launch tells with all that is to know of
+            yield Finding("reward", "warn", f"reward model: {line.removeprefix(WARNING)}")
+        else:
+            say(f"reward model: {line}")
+            yield Finding("reward", "ok", f"reward model: {line}")
     yield Finding("reward", "ok", f"{settings.text('REWARD_MODEL_PATH')} can be used")
 
 

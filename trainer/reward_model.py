@@ -157,7 +157,7 @@ def check(settings: Settings, spec: Spec, policy: str, train_file: Path, say: Ca
         spec: what ``plan`` returned.
         policy: folder of the policy, whose control tokens are removed from texts, and which answers for calibration.
         train_file: verl parquet, where the prompts for calibration are from.
-        say: told how the pairs were ranked.
+        say: told how the pairs were ranked; a line that begins with ``pairs.WARNING`` is no good news.
 
     Raises:
         UserError: with every fault found, one line each.
@@ -176,7 +176,7 @@ def check(settings: Settings, spec: Spec, policy: str, train_file: Path, say: Ca
         return spec
     answer = _in_a_process(settings, spec, calibrate)
     for line in answer["lines"]:
-        say(f"reward model: {line}")
+        say(line)
     return dataclasses.replace(spec, mean=answer["mean"], std=answer["std"])
 
 

@@ -54,7 +54,7 @@ class Saver:
             text = f"checkpoint of step {step} waits: the disk of {self.root} lacks {lacking / GIB:.1f} GiB"
             if time.monotonic() >= deadline:
                 raise DiskFullError(f"{text}; free some, and go on with --resume")
-            logger.warning(text)
+            logger.warning(f"{text}; free some")
             time.sleep(min(30.0, self.patience / 10))
         self.owed = lacking > 0
         self.metrics = {LACKING: lacking / GIB} if lacking else {}

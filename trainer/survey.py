@@ -30,14 +30,22 @@ class Survey:
     config: DictConfig | None = None
 
 
-def survey(settings: Settings, say: Callable[[str], None], tmp: Path, make: bool = True) -> Survey:
-    """Look at everything; ``make`` as in ``preflight.look``, ``tmp`` as in ``environment.of_config``."""
+def survey(
+    settings: Settings,
+    say: Callable[[str], None],
+    tmp: Path,
+    make: bool = True,
+    doomed: Callable[[], None] | None = None,
+) -> Survey:
+    """Look at everything; ``make`` and ``doomed`` as in ``preflight.look``, ``tmp`` as in ``environment.of_config``."""
     run, findings = None, list[Finding]()
     try:
         run = folders.new_run(settings)
     except UserError as error:
         findings += failures("run", list(error.faults))
-    plan, found = preflight.look(settings, say, make and run is not None)
+    if doomed and run is None:
+        doomed()
+    plan, found = preflight.look(settings, say, make and run is not None, doomed)
     findings += found
     if plan is None or run is None:
         return Survey((*findings, *([] if settings.dry_run else guarded("disk", partial(_space, settings, 0)))))

@@ -9,6 +9,7 @@ from typing import Any
 from reward.model.messages import Messages, conversation
 
 BUILTIN = Path(__file__).with_name("pairs.jsonl")
+WARNING = "warning: "  # before a line about a ranking that is no good news
 CONSTANT = 1e-6  # scores that differ by less, relative to their size, are one number
 
 

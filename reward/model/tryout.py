@@ -71,7 +71,7 @@ def try_out(spec: Spec) -> tuple[list[str], list[str]]:
     weak = [ranking for ranking in rankings if 2 * ranking.right <= ranking.total]
     if weak:
         names = ", ".join(ranking.group for ranking in weak)
-        lines.append(f"warning: it does not rank good answers above bad ones in {names}; is it the right model?")
+        lines.append(f"{pairs.WARNING}it does not rank good answers above bad ones in {names}; is it the right model?")
     return [], lines
 
 

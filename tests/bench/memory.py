@@ -1,10 +1,11 @@
 """The memory forecast against a real run with no GPU: peak of each kind of process, measured and foretold.
 
-    .venv/bin/python -m tests.bench.memory [--steps 2] [train.sh arguments]
+    .venv/bin/python -m tests.bench.memory [--setup main|large|lora] [--steps 2] [train.sh arguments]
 
-The model has the shape of SmolLM2-135M and random weights, so that it outweighs what the processes take by
-themselves, and no hub is needed. It never ends an answer, so that responses are as long as they may be. Memory is the
-proportional set size (PSS), which counts shared pages once, twice a second.
+``main`` is what ``./train.sh`` trains. In ``large`` and ``lora`` (two ranks) the model has the shape of SmolLM2-135M
+and random weights, so that it outweighs what the processes take by themselves, and no hub is needed; it never ends an
+answer, so that responses are as long as they may be. Memory is the proportional set size (PSS) of every process, once
+a second: the processes of a run are forks that share most of their pages, and PSS counts each page once.
 """
 
 import argparse
@@ -15,12 +16,14 @@ import sys
 import tempfile
 import time
 from collections import defaultdict
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import psutil
 from omegaconf import OmegaConf
 
 from data import tiny
+from tests.bench.timeline import title
 from tests.command import clean_environment
 from trainer import ROOT
 from trainer.forecast.host import host_memory
@@ -28,9 +31,14 @@ from trainer.forecast.memory import BASE, of_rank, peaks
 from trainer.forecast.model import of_config
 from trainer.forecast.run import RunSize
 
-ARGUMENTS = {
-    **{"n_gpus": "1", "batch_size": "32", "mini_batch_size": "16", "max_prompt_length": "16"},
+LARGE = {
+    **{"n_gpus": "1", "batch_size": "16", "mini_batch_size": "16", "max_prompt_length": "16"},
     **{"max_response_length": "48", "dtype": "float32", "keep": "1", "ppo_epochs": "1", "critic_epochs": "1"},
+}
+SETUPS: dict[str, dict[str, str]] = {
+    "main": {},
+    "large": LARGE,
+    "lora": LARGE | {"n_gpus": "2", "lora_rank": "8", "max_response_length": "16"},
 }
 
 
@@ -59,46 +67,67 @@ def role(process: psutil.Process) -> str:
     return "vllm" if words.startswith("VLLM::") else "export" if "trainer.export" in words else "others"
 
 
-def look(process: psutil.Process) -> dict[str, int]:
-    """Return the PSS in bytes of ``process`` and its descendants, by role."""
-    found: dict[str, int] = defaultdict(int)
+def look(process: psutil.Process) -> list[tuple[str, str, int]]:
+    """Return role, name and PSS in bytes of ``process`` and each of its descendants."""
+    found = []
     with contextlib.suppress(psutil.Error):
         for each in [process, *process.children(recursive=True)]:
             with contextlib.suppress(psutil.Error):
-                found[role(each)] += each.memory_full_info().pss
-    return dict(found)
+                found.append((role(each), title(each), each.memory_full_info().pss))
+    return found
 
 
 def data(folder: Path) -> Path:
-    """Write 40 sums to a file, so that there is little to validate."""
-    rows = [{"prompt": f"{n} + {n} = ?", "ground_truth": 2 * n, "data_source": "arith"} for n in range(10, 52)]
+    """Write 18 sums to a file, so that there is little to validate."""
+    rows = [{"prompt": f"{n} + {n} = ?", "ground_truth": 2 * n, "data_source": "arith"} for n in range(10, 28)]
     path = folder / "sums.json"
     path.write_text(json.dumps(rows))
     return path
 
 
-def measure(output: Path, steps: int, arguments: list[str]) -> dict[str, int]:
-    """Train ``steps`` steps; return the peak PSS in bytes by role, and of all at once."""
-    words = [word for name, value in ARGUMENTS.items() for word in (f"--{name}", value)]
-    fixed = ["--model", str(model(output / "model")), "--data", str(data(output)), "--val_data", str(data(output))]
-    fixed += ["--total_steps", str(steps), "--run_name", "memory", "--no_reward_check", "--force"]
-    peaks: dict[str, int] = defaultdict(int)
-    command = [str(ROOT / "train.sh"), *fixed, *words, *arguments]
+@dataclass
+class Peaks:
+    """Most bytes of PSS by role, and of all at once with the processes at that moment."""
+
+    roles: dict[str, int] = field(default_factory=lambda: defaultdict(int))
+    everything: int = 0
+    processes: list[tuple[str, str, int]] = field(default_factory=list)
+
+    def add(self, found: list[tuple[str, str, int]]) -> None:
+        """Take in one look at all processes."""
+        now: dict[str, int] = defaultdict(int)
+        for name, _, size in found:
+            now[name] += size
+        for name, size in now.items():
+            self.roles[name] = max(self.roles[name], size)
+        if sum(now.values()) > self.everything:
+            self.everything, self.processes = sum(now.values()), found
+
+
+def measure(output: Path, setup: str, steps: int, arguments: list[str]) -> Peaks:
+    """Train ``steps`` steps; return how much memory that took."""
+    fixed = ["--total_steps", str(steps), "--run_name", "memory", "--force"]
+    if setup == "main":
+        (output / "cache").symlink_to(ROOT / "outputs" / "cache")  # the built-in model, if it is made already
+    else:
+        fixed += ["--model", str(model(output / "model")), "--no_reward_check"]
+        fixed += ["--data", str(data(output)), "--val_data", str(data(output))]
+    words = [word for name, value in SETUPS[setup].items() for word in (f"--{name}", value)]
+    found, command = Peaks(), [str(ROOT / "train.sh"), *fixed, *words, *arguments]
     environment = clean_environment(OUTPUT_DIR=str(output), VENV=str(Path(sys.prefix)))
     with psutil.Popen(command, env=environment, stdout=subprocess.DEVNULL) as process:
         while process.poll() is None:
-            now = look(process)
-            for name, size in {**now, "all": sum(now.values())}.items():
-                peaks[name] = max(peaks[name], size)
-            time.sleep(0.5)
+            found.add(look(process))
+            time.sleep(1)  # a look takes a fifth of a second of CPU
     assert process.returncode == 0, f"train.sh ended with status {process.returncode}"
-    return dict(peaks)
+    return found
 
 
 def foretold(output: Path) -> dict[str, int]:
     """Return what the forecast says of the run in ``output``."""
     config = OmegaConf.load(output / "runs" / "memory" / "config.yaml")
-    size = of_config(json.loads((output / "model" / "config.json").read_text()))
+    folder = Path(config.actor_rollout_ref.model.path)
+    size = of_config(json.loads((folder / "config.json").read_text()))
     assert size is not None
     run = RunSize.of_config(config)
     parts = of_rank(size, run)
@@ -108,9 +137,9 @@ def foretold(output: Path) -> dict[str, int]:
     rest = [p.bytes for p in parts if p.name not in of_vllm | {"processes"}]
     everything = host_memory(size, run)
     return {
-        "trainer": base["trainer"] + max(sum(each) for each in zip(*rest, strict=True)),
-        "vllm": vllm,
-        "others": everything - max(peaks(parts).values()),
+        "trainer": run.local_ranks * (base["trainer"] + max(sum(each) for each in zip(*rest, strict=True))),
+        "vllm": run.local_ranks * vllm,
+        "others": everything - run.local_ranks * max(peaks(parts).values()),
         "all": everything,
     }
 
@@ -118,12 +147,17 @@ def foretold(output: Path) -> dict[str, int]:
 def main() -> None:
     """Measure, compare, and print a table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--setup", choices=SETUPS, default="large")
     parser.add_argument("--steps", type=int, default=2)
     options, arguments = parser.parse_known_args()
     with tempfile.TemporaryDirectory() as folder:
-        measured = measure(Path(folder), options.steps, arguments)
+        found = measure(Path(folder), options.setup, options.steps, arguments)
         forecast = foretold(Path(folder))
-    print("| Processes | Measured, MiB | Forecast, MiB | Off by |\n|---|---|---|---|")
+    print("| Process at the peak | MiB |\n|---|---|")
+    for _, name, size in sorted(found.processes, key=lambda each: -each[2]):
+        print(f"| {name} | {size >> 20} |")
+    measured = {**found.roles, "all": found.everything}
+    print("\n| Processes | Measured, MiB | Forecast, MiB | Off by |\n|---|---|---|---|")
     for name, size in forecast.items():
         print(f"| {name} | {measured[name] >> 20} | {size >> 20} | {size / measured[name] - 1:+.1%} |")
     off = abs(forecast["all"] / measured["all"] - 1)

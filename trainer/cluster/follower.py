@@ -92,8 +92,8 @@ class Follower:
         settings = self._settings
         run = folders.Run(name, settings.output / "runs" / name, settings.output / "checkpoints" / name)
         self._tmp = launch.temporary_folder()
-        python = launch.fork_server(settings, self._tmp)
-        environment = of_node(settings, run, self._tmp, python)
+        server = launch.fork_server(settings, self._tmp)
+        environment = of_node(settings, run, self._tmp, server.python if server else None)
         log = run.folder / f"ray-{settings.integer('NODE_RANK')}.log"
         self._node = node.start(environment, self._tmp, log, resources, self._own, head, 0)
         try:

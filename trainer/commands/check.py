@@ -7,7 +7,7 @@ from pathlib import Path
 from data import parquet
 from trainer import processes
 from trainer.findings import Finding
-from trainer.preflight import Plan
+from trainer.preflight import Plan, fatal
 from trainer.settings import Settings, UserError
 from trainer.survey import survey
 
@@ -33,7 +33,7 @@ def run(settings: Settings, words: Sequence[str]) -> int:
     if found.forecast:
         print("\n" + "\n".join(found.forecast))
     print(f"\n{_summary(settings, found.findings)} ({time.monotonic() - started:.1f} s)")
-    return 2 if any(each.state == "fail" for each in found.findings) else 0
+    return 2 if fatal(settings, found.findings) else 0
 
 
 def _seen_by_reward_model(plan: Plan | None) -> list[str]:
@@ -51,4 +51,6 @@ def _summary(settings: Settings, findings: Sequence[Finding]) -> str:
     text = f"{len(findings) - len(failed) - warned} ok, {warned} to know of, {len(failed)} to mend"
     if not failed:
         return f"{text}; nothing stands in the way of a launch"
+    if not fatal(settings, findings):
+        return f"{text}; by --force, a launch goes on"
     return text + "; a launch would go on with --force" * all(each.forced for each in failed)

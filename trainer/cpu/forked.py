@@ -1,18 +1,35 @@
 """The python of a run without a GPU: a script that stands in for it, and the fork server behind that script."""
 
+import contextlib
 import os
 import shlex
+import signal
 import socket
 import subprocess
 import sys
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from trainer import ROOT
 
 
-def start(folder: Path, environment: Mapping[str, str]) -> Path | None:
-    """Start the fork server of the run whose temporary folder is ``folder``; return the script.
+@dataclass(frozen=True)
+class ForkServer:
+    """The server under its guard, and the script by which processes come from it."""
+
+    python: Path
+    process: "subprocess.Popen[bytes]"
+
+    def end(self) -> None:
+        """End it, as no run is going to need it: its imports take one core from whoever tells why."""
+        if self.process.poll() is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self.process.pid, signal.SIGTERM)
+
+
+def start(folder: Path, environment: Mapping[str, str]) -> ForkServer | None:
+    """Start the fork server of the run whose temporary folder is ``folder``.
 
     Its imports take some 20 s, so this comes first. Who needs a process meanwhile waits for them. Where no file in
     ``folder`` can be executed (mounted ``noexec``), there is no server, and None is returned.
@@ -28,7 +45,7 @@ def start(folder: Path, environment: Mapping[str, str]) -> Path | None:
         listener.bind(str(path))
         listener.listen(64)
         server = [sys.executable, "-m", "trainer.cpu.fork_server", str(listener.fileno())]
-        subprocess.Popen(
+        process = subprocess.Popen(
             [sys.executable, "-m", "trainer.guard", str(folder), *server],
             stdin=alive,
             stdout=output,
@@ -38,4 +55,4 @@ def start(folder: Path, environment: Mapping[str, str]) -> Path | None:
             start_new_session=True,
         )
     os.close(alive)
-    return script
+    return ForkServer(script, process)

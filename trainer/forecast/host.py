@@ -5,18 +5,22 @@ from trainer.forecast.model import ModelSize
 from trainer.forecast.run import RunSize
 
 # PSS of the processes that hold no model, measured with one rank and one agent loop: the kit, verl's driver and task
-# runner, eight storage units of its transfer queue, agent loop, reward loop, load balancer, Ray's own.
-OTHERS = 5600 * MIB
-EACH_REPLICA = 980 * MIB  # vLLM's HTTP server and engine core
+# runner, the storage units of its transfer queue, agent loop, reward loop, load balancer, Ray's own. On the CPU those
+# of verl are forks of one process, whose pages they share, and there is one storage unit; on CUDA each imports what it
+# needs, and there are eight (measured on the CPU, before there were forks).
+OTHERS = {"cpu": 1700 * MIB, "cuda": 5600 * MIB}
+EACH_REPLICA = {"cpu": 150 * MIB, "cuda": 980 * MIB}  # vLLM's HTTP server; on CUDA its engine core too
+COMPILER = 460 * MIB  # C++, which vLLM's CPU build runs while it starts, once an output folder
 AGENT_LOOPS = 8  # on a GPU machine, and as many reward loops: 500 MiB each
 
 
 def host_memory(model: ModelSize, run: RunSize) -> int:
     """Return the peak of one machine's memory, outside its GPUs."""
     replicas = max(1, run.local_ranks // run.tensor_parallel)
-    others = OTHERS + replicas * EACH_REPLICA
+    others = OTHERS[run.device] + replicas * EACH_REPLICA[run.device]
     if run.device == "cpu":
-        return others + run.local_ranks * max(peaks(of_rank(model, run)).values())
+        found = peaks(of_rank(model, run))
+        return others + max(run.local_ranks * max(found.values()), run.local_ranks * found["rollout"] + COMPILER)
     machines = max(1, run.ranks // run.local_ranks)
     waiting = 4 * model.total * run.reference  # always in pinned host memory
     waiting += 12 * model.total * ("actor" in run.offload) + 12 * model.critic * ("critic" in run.offload)

@@ -26,8 +26,9 @@ from trainer.forecast.run import CPU_KV_CACHE, RunSize
 
 MIB = 1 << 20
 PHASES = ("rollout", "log-probs", "critic update", "actor update")
-# PSS of a process that has imported verl, vLLM and torch, CPU build; CUDA: a context and its libraries' workspaces.
-BASE = {"cpu": {"trainer": 570 * MIB, "vllm": 510 * MIB}, "cuda": {"trainer": 1200 * MIB, "vllm": 2000 * MIB}}
+# CPU: PSS, less what a model takes, of forks of a process that has imported verl, vLLM and torch, whose pages they
+# share (vllm: its worker and its engine core). CUDA: a context and its libraries' workspaces.
+BASE = {"cpu": {"trainer": 150 * MIB, "vllm": 350 * MIB}, "cuda": {"trainer": 1200 * MIB, "vllm": 2000 * MIB}}
 LOGIT_COPIES = {"update": 10, "infer": 3}
 
 
