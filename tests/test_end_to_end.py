@@ -94,17 +94,6 @@ def test_a_seed_repeats_the_run_and_the_defaults_are_plain_verl(main_run, output
             assert again[step][name] == pytest.approx(first[step][name], rel=1e-4, abs=1e-6), (step, name)
 
 
-def test_two_ranks_and_two_replicas(output) -> None:
-    result = train_sh(
-        *("--run_name", "two", "--n_gpus", "2", "--total_steps", "2"), timeout=1800, OUTPUT_DIR=str(output)
-    )
-    assert result.status == 0, result.err
-    assert metrics(output / "runs" / "two").keys() == {0, 1, 2}
-    shards = (output / "checkpoints" / "two" / "global_step_2" / "actor").glob("model_world_size_2_rank_*.pt")
-    assert len(list(shards)) == 2
-    assert (Path(str(summary(output, "two")["checkpoint"])) / "model.safetensors").is_file()
-
-
 def test_a_real_chat_model_with_lora_by_raw_overrides(output) -> None:
     from transformers import AutoModelForCausalLM
 

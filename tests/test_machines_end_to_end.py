@@ -4,6 +4,7 @@ A machine here is an address of the loopback interface with a Ray node of its ow
 """
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -93,8 +94,9 @@ def two(output, tmp_path) -> Iterator:
 def a_users_own_ray(tmp_path_factory) -> Iterator[subprocess.Popen]:
     """A cluster that is somebody else's, on this machine."""
     folder, port = tmp_path_factory.mktemp("ray"), free_port()
+    own = Path(f"/tmp/own-{os.getpid()}")  # a socket's path is short
     command = [str(Path(sys.executable).with_name("ray")), "start", "--head", "--block", f"--port={port}"]
-    command += [f"--temp-dir=/tmp/own-{os.getpid()}", "--include-dashboard=false", "--num-cpus=1"]
+    command += [f"--temp-dir={own}", "--include-dashboard=false", "--num-cpus=1"]
     command += ["--object-store-memory=100000000", "--disable-usage-stats"]
     with (folder / "log").open("w") as log:
         process = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
@@ -109,6 +111,7 @@ def a_users_own_ray(tmp_path_factory) -> Iterator[subprocess.Popen]:
     process.send_signal(signal.SIGTERM)
     process.wait(60)
     psutil.wait_procs(parts, 30)
+    shutil.rmtree(own)
 
 
 @pytest.fixture(scope="module")
