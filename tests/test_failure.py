@@ -42,6 +42,27 @@ Traceback (most recent call last):
 RuntimeError: Every sample of the batch failed. See root cause above.
 """
 
+KILLED_ENGINE = """\
+(vLLMHttpServer pid=9) ERROR 11-22 01:23:27 [async_llm.py:744] Traceback (most recent call last):
+(vLLMHttpServer pid=9) ERROR 11-22 01:23:27 [async_llm.py:744]   File "async_llm.py", line 5, in output_handler
+(vLLMHttpServer pid=9) ERROR 11-22 01:23:27 [async_llm.py:744] vllm.v1.engine.exceptions.EngineDeadError: EngineCore \
+encountered an issue. See stack trace (above) for the root cause.
+Traceback (most recent call last):
+  File "replay_buffer.py", line 20, in _select
+RuntimeError: Sync replay buffer selected terminal groups with no materializable trajectories. Enable trainer.v1.x
+"""
+
+KILLED_WORKER = """\
+(AgentLoopWorkerTQ pid=6) Traceback (most recent call last):
+(AgentLoopWorkerTQ pid=6)   File "agent_loop.py", line 5, in _compute_score
+(AgentLoopWorkerTQ pid=6) ray.exceptions.ActorDiedError: The actor died unexpectedly before finishing this task.
+(AgentLoopWorkerTQ pid=6) \tclass_name: RewardLoopWorker
+(AgentLoopWorkerTQ pid=6) \tactor_id: bc3bf79d
+Traceback (most recent call last):
+  File "replay_buffer.py", line 20, in _select
+RuntimeError: Sync replay buffer selected terminal groups with no materializable trajectories. Enable trainer.v1.x
+"""
+
 RETRIED = """\
 (W pid=1) Traceback (most recent call last):
 (W pid=1)   File "a.py", line 1
@@ -51,6 +72,13 @@ Traceback (most recent call last):
   File "a.py", line 2
 KeyError: 'data_source'
 """
+
+
+@pytest.mark.parametrize(("log", "who"), [(KILLED_ENGINE, "vLLM's engine"), (KILLED_WORKER, "RewardLoopWorker")])
+def test_a_process_that_was_killed_is_named(log, who) -> None:
+    text = describe(log, 1, "/runs/a/train.log")
+    line = f"the run failed: {who} died and left no exception: it was killed, or the machine ran out of memory"
+    assert text == f"{line}\nthe whole log: /runs/a/train.log"
 
 
 def test_the_innermost_exception_through_ray() -> None:

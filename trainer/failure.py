@@ -24,7 +24,15 @@ MESSENGERS = (
     "CancelledError",
     "InstantiationException",
 )
-MESSENGER_TEXT = ("See root cause above", "Engine core initialization failed", "EngineCore encountered an issue")
+MESSENGER_TEXT = (
+    "See root cause above",
+    "Engine core initialization failed",
+    "EngineCore encountered an issue",
+    "no materializable trajectories",  # verl/trainer/ppo/v1/replay_buffer.py: samples failed, and say why themselves
+)
+# Deaths that leave no exception: the news of the first one is all there is.
+DEATHS = ("EngineDeadError", "ActorDiedError")
+CLASS = re.compile(r"class_name: (\S+)")
 STOPPED = "JudgeStoppedError"  # trainer/judge_watch.py
 SHOWN = 6  # lines of the message
 WIDEST = 300  # characters of a line
@@ -42,7 +50,7 @@ class Cause:
 def find_cause(log: str) -> Cause | None:
     """Return the exception that ended the run; None where the log has none.
 
-    The last one in the log that is not merely the news of another; if all are news, the last of them.
+    The last one in the log that is not merely the news of another; if all are news, the first death, else the last.
     """
     found: list[Cause] = []
     who, open_traceback = "", False
@@ -63,7 +71,8 @@ def find_cause(log: str) -> Cause | None:
             found.append(Cause(match["type"].rsplit(".", 1)[-1], "\n".join(text).strip(), who))
             open_traceback = "ray::" in line  # Ray goes on with the traceback of the process that it names
     telling = [cause for cause in found if not _is_messenger(cause)]
-    return (telling or found)[-1] if found else None
+    deaths = [cause for cause in found if cause.type in DEATHS]
+    return telling[-1] if telling else deaths[0] if deaths else found[-1] if found else None
 
 
 def why_stopped(log: str) -> str | None:
@@ -84,6 +93,11 @@ def _is_messenger(cause: Cause) -> bool:
     return cause.type in MESSENGERS or any(text in cause.text for text in MESSENGER_TEXT)
 
 
+def _is_told(death: Cause) -> bool:
+    """Whether the news of a death says more than that."""
+    return "creation task" in death.text
+
+
 def describe(log: str, status: int, path: str) -> str:
     """Return what is printed about a run that failed: at most 15 lines, the cause first, the log last."""
     cause = find_cause(log)
@@ -92,6 +106,10 @@ def describe(log: str, status: int, path: str) -> str:
         how = f"was killed by {signal.Signals(-status).name}" if status < 0 else f"ended with status {status}"
         hint = " (out of memory?)" if status == -signal.SIGKILL else ""
         what = f"the run {how}{hint} and left no exception; its last lines:\n  " + "\n  ".join(tail)
+    elif cause.type in DEATHS and not _is_told(cause):
+        part = CLASS.search(cause.text)
+        who = "vLLM's engine" if cause.type == "EngineDeadError" else part[1] if part else "a process of the run"
+        what = f"the run failed: {who} died and left no exception: it was killed, or the machine ran out of memory"
     else:
         where = f" (in {cause.who})" if cause.who else ""
         what = f"the run failed{where}: {cause.type}: " + cause.text.replace("\n", "\n  ")
