@@ -44,9 +44,10 @@ class AlarmError(RunFailed):
 def fork_server(settings: Settings, tmp: Path) -> forked.ForkServer | None:
     """Start the fork server, from which the run's processes come, where there is one.
 
-    On CUDA there is none: verl asks CUDA for its devices when it is imported, and a fork could not use it any more.
+    On CUDA there is none: verl asks CUDA for its devices when it is imported, and a fork could not use it any more. Nor
+    is there one on the machines of a Ray cluster that runs already.
     """
-    if settings.text("DEVICE") != "cpu":
+    if settings.text("DEVICE") != "cpu" or settings.text("RAY_ADDRESS"):
         return None
     return forked.start(tmp, of_person(settings) | of_device(settings))
 

@@ -13,7 +13,7 @@ from trainer.findings import guarded
 from trainer.settings import Settings
 
 # Knobs that may differ, as they are of one machine.
-OWN = {"NODE_RANK", "NODE_ADDR", "MASTER_ADDR", "JOIN_TIMEOUT"}
+OWN = {"NODE_RANK", "NODE_ADDR", "MASTER_ADDR", "JOIN_TIMEOUT", "WHEELHOUSE"}
 CODE = ("trainer", "reward", "data", "config")
 PART = 1 << 20  # bytes: of a larger file, its beginning, middle and end are compared
 CLOCKS = 5.0  # seconds that clocks may be apart
