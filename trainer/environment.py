@@ -139,9 +139,9 @@ def of_person(settings: Settings) -> dict[str, str]:
     return inherited
 
 
-def hydra_text(text: str) -> str:
-    """Quote ``text`` for Hydra's grammar, whatever is in it."""
-    if re.fullmatch(r"[\w./-]+", text, re.ASCII):
+def hydra_text(text: str, quoted: bool = False) -> str:
+    """Quote ``text`` for Hydra's grammar, whatever is in it; ``quoted`` also where a number stays a text only so."""
+    if not quoted and re.fullmatch(r"[\w./-]+", text, re.ASCII):
         return text
     text = re.sub(r"(\\*)('|$)", lambda match: match[1] * 2 + ("\\'" if match[2] else ""), text)
     return "'" + text.replace("${", "\\${") + "'"

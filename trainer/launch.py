@@ -71,7 +71,7 @@ def command(settings: Settings, run: Run, python: Path | None = None) -> list[st
         "hydra/job_logging=stdout",
         *([f"ray_kwargs.ray_init.runtime_env.py_executable={hydra_text(own)}"] if python else []),
         *(
-            f"+ray_kwargs.ray_init.runtime_env.env_vars.{key}={hydra_text(value)}"
+            f"+ray_kwargs.ray_init.runtime_env.env_vars.{key}={hydra_text(value, quoted=True)}"
             for key, value in (of_workers(settings, run) if settings.text("RAY_ADDRESS") else {}).items()
         ),
     ]
