@@ -93,8 +93,17 @@ def of_node(settings: Settings, run: Run, tmp: Path, python: Path | None) -> dic
 
     ``python`` is the script that asks the fork server for a process, where there is one.
     """
-    token_mode = token.mode(settings.values["INSECURE_RAY"] is True) if starts_ray(settings) else {}
-    return of_person(settings) | of_engine(settings, run, tmp) | token_mode | {STAND_IN: str(python or sys.executable)}
+    own = {STAND_IN: str(python or sys.executable)}
+    return of_person(settings) | of_engine(settings, run, tmp) | _token_mode(settings) | own
+
+
+def _token_mode(settings: Settings) -> dict[str, str]:
+    insecure = settings.values["INSECURE_RAY"] is True
+    if starts_ray(settings):
+        return token.mode(insecure)
+    if settings.text("RAY_ADDRESS") and token.MODE not in os.environ:  # a client that says nothing has none
+        return token.mode(insecure or not token.find(os.environ))
+    return {}
 
 
 def of_engine(settings: Settings, run: Run, tmp: Path) -> dict[str, str]:

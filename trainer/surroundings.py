@@ -123,7 +123,7 @@ def stale_ray() -> Iterator[Finding]:
 def _orphan(process: psutil.Process) -> bool:
     """Whether init took the process over, or whatever else is no Python program."""
     parent = process.parent()
-    return parent is None or parent.pid == 1 or "python" not in parent.name().lower()
+    return parent is None or parent.pid == 1 or not any(word in parent.name().lower() for word in ("python", "ray"))
 
 
 def address() -> Iterator[Finding]:
