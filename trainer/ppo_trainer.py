@@ -26,6 +26,7 @@ from trainer.algorithm import guard, kl, losses, state
 from trainer.algorithm.metrics import watched
 from trainer.algorithm.options import Options
 from trainer.judge_watch import JudgeWatch
+from trainer.rollout.client import BatchClient
 
 logger = logging.getLogger(__name__)
 # What verl's metrics say of rewards, by the beginning of their names.
@@ -80,6 +81,10 @@ class KitPPOTrainer(PPOTrainerSync):  # type: ignore[misc]
             actor = OmegaConf.merge(actor, {"use_kl_loss": False})
         loss = partial(losses.actor_loss, config=omega_conf_to_dataclass(actor))
         self.actor_rollout_wg.set_loss_fn(partial(loss, folder=folder, sequence_kl=sequence_kl))
+
+    def get_llm_client(self) -> Any:
+        """Return a client that sends samples in batches."""
+        return self.llm_server_manager.get_client(client_cls=BatchClient)
 
     def fit(self, *args: Any, **kwargs: Any) -> None:
         """Train; then close the judge, if the run has one: what it was paid for is kept."""
