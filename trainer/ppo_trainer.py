@@ -112,7 +112,7 @@ class KitPPOTrainer(PPOTrainerSync):  # type: ignore[misc]
         self.unscored, found = transfer.settle_rewards(batch, self.zscores)
         self.scored_share = 1 - found["reward/unscored_share"]
         metrics.update(found)
-        return super()._compute_old_log_prob(batch, metrics=metrics)
+        return super()._compute_old_log_prob(transfer.for_models(batch), metrics=metrics)
 
     def _compute_ref_log_prob(self, batch: Any, metrics: dict[str, Any]) -> Any:
         """Compute the reference; then take back the order to switch adapters off, which verl leaves to the critic.
@@ -120,9 +120,12 @@ class KitPPOTrainer(PPOTrainerSync):  # type: ignore[misc]
         verl/trainer/ppo/v1/trainer_base.py, ``metadata["no_lora_adapter"] = True``: the critic has no adapters, and
         dies of it with ``AttributeError: ... no attribute 'disable_adapter'``.
         """
-        batch = super()._compute_ref_log_prob(batch, metrics=metrics)
+        batch = super()._compute_ref_log_prob(transfer.for_models(batch), metrics=metrics)
         batch.extra_info.pop("no_lora_adapter", None)
         return batch
+
+    def _compute_values(self, batch: Any, metrics: dict[str, Any]) -> Any:
+        return super()._compute_values(transfer.for_models(batch), metrics=metrics)
 
     def _compute_advantage(self, batch: Any, metrics: dict[str, Any]) -> Any:
         """Check, shape the rewards, charge the KL, estimate advantages."""
@@ -150,13 +153,14 @@ class KitPPOTrainer(PPOTrainerSync):  # type: ignore[misc]
         if self.scored_share == 0:
             return batch
         batch.extra_info.update({losses.SCORED_SHARE: self.scored_share, losses.STEP: self.global_steps})
-        return super()._update_critic(batch, metrics=metrics)
+        return super()._update_critic(transfer.for_models(batch), metrics=metrics)
 
     def _update_actor(self, batch: Any, metrics: dict[str, Any]) -> Any:
         """Update the actor, unless no sample has a verdict; with ``target_kl``, epoch by epoch."""
         if self.scored_share == 0:
             return batch
         batch.extra_info.update({losses.SCORED_SHARE: self.scored_share, losses.STEP: self.global_steps})
+        batch = transfer.for_models(batch)
         if self.options.target_kl is None:
             return super()._update_actor(batch, metrics=metrics)
         return self._update_until(self.options.target_kl, batch, metrics)
