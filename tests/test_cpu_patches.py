@@ -204,3 +204,23 @@ def test_log_probabilities() -> None:
     assert int(patched.stdout.split()[-1]) < 20
     kept = run(LOGITS, platform="")
     assert int(kept.stdout.split()[-1]) > 900, "verl now takes tokens together: drop patches.log_probabilities"
+
+
+WAITS = """
+    import zmq
+    import vllm.distributed.device_communicators.shm_broadcast as messages
+    if {patched}:
+        from trainer.cpu.vllm_plugin import register
+        register()
+    waits = messages.SpinCondition(True, zmq.Context(), "inproc://notifications")
+    waits.record_read()
+    print(waits.busy_loop_s)
+"""
+
+
+def test_rollout_waits() -> None:
+    """vllm/distributed/device_communicators/shm_broadcast.py looks for messages in a loop for a second."""
+    patched = run(WAITS.format(patched=True))
+    assert patched.stdout.split()[-1:] == ["0.002"], patched.stderr
+    kept = run(WAITS.format(patched=False))
+    assert kept.stdout.split()[-1:] == ["1"], "vLLM no longer looks for that long: drop patches.rollout_waits"

@@ -82,6 +82,20 @@ def rollout_weights(module: ModuleType) -> None:
     module.dispatch_cpu_unquantized_gemm = dispatch  # type: ignore[attr-defined]
 
 
+def rollout_waits(module: ModuleType) -> None:
+    """vllm/distributed/device_communicators/shm_broadcast.py, ``busy_loop_s: float = 1``.
+
+    vLLM's processes look for messages in a loop for a second after each, on the cores that the update needs by then.
+    """
+    original = module.SpinCondition.record_read
+
+    def record_read(self: Any) -> None:
+        original(self)
+        self.busy_loop_s = 0.002  # then a notification wakes the process
+
+    module.SpinCondition.record_read = record_read
+
+
 VERL_PATCHES: dict[str, Action] = {
     "verl.utils.distributed": process_group_backend,
     "verl.workers.engine.fsdp.transformer_impl": reference_offload,
