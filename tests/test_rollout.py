@@ -128,6 +128,7 @@ def worker(client: Any, rewards: list[Any] | None, n: int = 1) -> Any:
         **{"prompt_length": 16, "response_length": 8, "full_determinism": False, "name": "vllm"},
         **{"tensor_model_parallel_size": 1, "data_parallel_size": 1, "pipeline_model_parallel_size": 1},
         "val_kwargs": {"n": 1, "temperature": 0, "top_p": 1.0, "top_k": -1},
+        "disaggregation": {"enabled": False},
         "agent": {"default_agent_loop": "seeded_single_turn", "num_workers": 1},
     }
     config = OmegaConf.create(
@@ -216,12 +217,16 @@ def test_a_server_that_dies_ends_the_batch(cluster: Cluster) -> None:
     assert [tags[f"u{i}"]["status"] for i in range(5)] == ["finished", *["failure"] * 4]
 
 
-@pytest.mark.parametrize("other", ["tool_agent", "own n", "images"])
+@pytest.mark.parametrize("other", ["tool_agent", "own n", "images", "sglang", "disaggregated"])
 def test_what_is_not_single_turn_text_goes_verls_way(cluster: Cluster, other: str) -> None:
     made, batch = worker(BatchClient(OmegaConf.create({}), cluster.balancer), None), batch_of(PROMPTS)
     assert asyncio.run(made._takes(batch))
     if other == "tool_agent":
         made.rollout_config.agent.default_agent_loop = other
+    elif other == "sglang":
+        made.rollout_config.name = other
+    elif other == "disaggregated":
+        made.rollout_config.disaggregation.enabled = True
     elif other == "own n":
         tu.assign_non_tensor_data(batch, "__rollout_n__", 2)
     else:

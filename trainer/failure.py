@@ -24,7 +24,10 @@ MESSENGERS = (
     "CancelledError",
     "InstantiationException",
 )
-MESSENGER_TEXT = ("See root cause above", "Engine core initialization failed", "EngineCore encountered an issue")
+MESSENGER_TEXT = (
+    *("See root cause above", "Engine core initialization failed", "EngineCore encountered an issue"),
+    "terminal groups with no materializable trajectories",
+)
 STOPPED = "JudgeStoppedError"  # trainer/judge_watch.py
 SHOWN = 6  # lines of the message
 WIDEST = 300  # characters of a line

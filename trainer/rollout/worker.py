@@ -74,7 +74,9 @@ class BatchWorker(AgentLoopWorkerTQ.__ray_metadata__.modified_class.__ray_actor_
     async def _takes(self, batch: TensorDict) -> bool:
         config = self.rollout_config
         return (
-            config.agent.default_agent_loop in SINGLE_TURN
+            config.name == "vllm"
+            and not config.disaggregation.enabled
+            and config.agent.default_agent_loop in SINGLE_TURN
             and not any(name in batch for name in OWN_COLUMNS)
             and self.processor is None
             and not self.distillation_enabled
@@ -157,7 +159,7 @@ class BatchWorker(AgentLoopWorkerTQ.__ray_metadata__.modified_class.__ray_actor_
         group = []
         for place, result in finished:
             if isinstance(result, str):
-                logger.error("no response for uid=%s: %s", missing[place].row["uid"], result)
+                logger.error("no response for uid=%s\n%s", missing[place].row["uid"], result)
             elif not result.token_ids:
                 logger.error("empty response for uid=%s: %s", missing[place].row["uid"], result.stop_reason)
             else:
