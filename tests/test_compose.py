@@ -29,6 +29,7 @@ NOT_IN_VERLS_YAML = {
     "ray_kwargs.node": "the kit's own: trainer/cluster/leader.py",
     "reward.reward_model.rollout.enable_sleep_mode": "workers/config/rollout.py, RolloutConfig",
     "reward.custom_reward_function.reward_kwargs": "trainer/ppo/reward.py, get_custom_reward_fn",
+    "actor_rollout_ref.rollout.agent.agent_loop_manager_class": "workers/config/rollout.py, AgentLoopConfig",
     "trainer.v1.ppo_kit": "the kit's own: verl gives each trainer a tree under its name; trainer/algorithm/options.py",
 }
 

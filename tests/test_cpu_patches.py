@@ -172,3 +172,55 @@ def test_the_agent_loop_seeds_each_sample_apart() -> None:
     assert all(0 <= seed < 2**31 for seed in seeds)
     assert sample_seed(1, 2, 3, 4) == sample_seed(1, 2, 3, 4) != sample_seed(2, 2, 3, 4)
     assert sample_seed(1, 2, 0, 0, "37+85=") != sample_seed(1, 2, 0, 0, "10+11=")
+
+
+LOGITS = """
+    import torch, verl
+    from verl.utils.torch_functional import logprobs_from_logits
+    from verl.utils.torch_functional import logprobs_from_logits_naive as plain
+    generator = torch.Generator().manual_seed(1)
+    for shape, dtype in (((900, 264), torch.float32), ((3, 300, 264), torch.float32), ((40, 264), torch.bfloat16)):
+        logits = torch.randn(*shape, generator=generator).to(dtype).requires_grad_()
+        labels = torch.randint(264, shape[:-1], generator=generator)
+        found = logprobs_from_logits(logits, labels)
+        torch.testing.assert_close(found, plain(logits, labels))
+        (gradient,) = torch.autograd.grad(found.float().sum(), logits)
+        torch.testing.assert_close(gradient, torch.autograd.grad(plain(logits, labels).float().sum(), logits)[0])
+    ones = torch.ones(900, 264, requires_grad=True)
+    nodes, seen = [logprobs_from_logits(ones, torch.zeros(900).long()).grad_fn], set()
+    while nodes:
+        node = nodes.pop()
+        if node is not None and node not in seen:
+            seen.add(node)
+            nodes += [each for each, _ in node.next_functions]
+    print(len(seen))
+"""
+
+
+def test_log_probabilities() -> None:
+    """verl/utils/torch_functional.py makes an operation of each token."""
+    patched = run(LOGITS)
+    assert patched.returncode == 0, patched.stderr
+    assert int(patched.stdout.split()[-1]) < 20
+    kept = run(LOGITS, platform="")
+    assert int(kept.stdout.split()[-1]) > 900, "verl now takes tokens together: drop patches.log_probabilities"
+
+
+WAITS = """
+    import zmq
+    import vllm.distributed.device_communicators.shm_broadcast as messages
+    if {patched}:
+        from trainer.cpu.vllm_plugin import register
+        register()
+    waits = messages.SpinCondition(True, zmq.Context(), "inproc://notifications")
+    waits.record_read()
+    print(waits.busy_loop_s)
+"""
+
+
+def test_rollout_waits() -> None:
+    """vllm/distributed/device_communicators/shm_broadcast.py looks for messages in a loop for a second."""
+    patched = run(WAITS.format(patched=True))
+    assert patched.stdout.split()[-1:] == ["0.002"], patched.stderr
+    kept = run(WAITS.format(patched=False))
+    assert kept.stdout.split()[-1:] == ["1"], "vLLM no longer looks for that long: drop patches.rollout_waits"

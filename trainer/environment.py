@@ -132,6 +132,7 @@ def of_device(settings: Settings) -> dict[str, str]:
         "VERL_PLATFORM": "cpu",
         "VERL_ENGINE_DEVICE": "cuda",  # verl registers its FSDP engine for "cuda" and "npu" only
         "OMP_NUM_THREADS": str(max(1, len(os.sched_getaffinity(0)) // settings.integer("N_GPUS"))),
+        "OMP_WAIT_POLICY": "passive",  # a thread that waits in a loop holds up the others' processes on few cores
         "VLLM_CPU_KVCACHE_SPACE": "1",  # GiB
         "TORCHINDUCTOR_CACHE_DIR": str(settings.output.resolve() / "cache" / "inductor"),  # C++ that vLLM has compiled
         "VLLM_CPU_OMP_THREADS_BIND": "nobind",  # replicas share the cores with the actor

@@ -27,6 +27,7 @@ from trainer.algorithm.metrics import watched
 from trainer.algorithm.options import Options
 from trainer.cluster import links
 from trainer.judge_watch import JudgeWatch
+from trainer.rollout.client import BatchClient
 
 logger = logging.getLogger(__name__)
 # What verl's metrics say of rewards, by the beginning of their names.
@@ -88,6 +89,10 @@ class KitPPOTrainer(PPOTrainerSync):  # type: ignore[misc]
         loss = partial(losses.actor_loss, config=omega_conf_to_dataclass(actor))
         self.actor_rollout_wg.set_loss_fn(partial(loss, folder=folder, sequence_kl=sequence_kl))
 
+    def get_llm_client(self) -> Any:
+        """Return a client that sends samples in batches."""
+        return self.llm_server_manager.get_client(client_cls=BatchClient)
+
     def fit(self, *args: Any, **kwargs: Any) -> None:
         """Train; then close the judge, if the run has one: what it was paid for is kept."""
         try:
@@ -114,7 +119,7 @@ class KitPPOTrainer(PPOTrainerSync):  # type: ignore[misc]
         self.unscored, found = transfer.settle_rewards(batch, self.zscores)
         self.scored_share = 1 - found["reward/unscored_share"]
         metrics.update(found)
-        return super()._compute_old_log_prob(batch, metrics=metrics)
+        return super()._compute_old_log_prob(transfer.for_models(batch), metrics=metrics)
 
     def _compute_ref_log_prob(self, batch: Any, metrics: dict[str, Any]) -> Any:
         """Compute the reference; then take back the order to switch adapters off, which verl leaves to the critic.
@@ -122,9 +127,12 @@ class KitPPOTrainer(PPOTrainerSync):  # type: ignore[misc]
         verl/trainer/ppo/v1/trainer_base.py, ``metadata["no_lora_adapter"] = True``: the critic has no adapters, and
         dies of it with ``AttributeError: ... no attribute 'disable_adapter'``.
         """
-        batch = super()._compute_ref_log_prob(batch, metrics=metrics)
+        batch = super()._compute_ref_log_prob(transfer.for_models(batch), metrics=metrics)
         batch.extra_info.pop("no_lora_adapter", None)
         return batch
+
+    def _compute_values(self, batch: Any, metrics: dict[str, Any]) -> Any:
+        return super()._compute_values(transfer.for_models(batch), metrics=metrics)
 
     def _compute_advantage(self, batch: Any, metrics: dict[str, Any]) -> Any:
         """Check, shape the rewards, charge the KL, estimate advantages."""
@@ -152,13 +160,14 @@ class KitPPOTrainer(PPOTrainerSync):  # type: ignore[misc]
         if self.scored_share == 0:
             return batch
         batch.extra_info.update({losses.SCORED_SHARE: self.scored_share, losses.STEP: self.global_steps})
-        return super()._update_critic(batch, metrics=metrics)
+        return super()._update_critic(transfer.for_models(batch), metrics=metrics)
 
     def _update_actor(self, batch: Any, metrics: dict[str, Any]) -> Any:
         """Update the actor, unless no sample has a verdict; with ``target_kl``, epoch by epoch."""
         if self.scored_share == 0:
             return batch
         batch.extra_info.update({losses.SCORED_SHARE: self.scored_share, losses.STEP: self.global_steps})
+        batch = transfer.for_models(batch)
         if self.options.target_kl is None:
             return super()._update_actor(batch, metrics=metrics)
         return self._update_until(self.options.target_kl, batch, metrics)

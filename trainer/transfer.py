@@ -17,6 +17,21 @@ from trainer.algorithm.metrics import is_unscored, of_rewards
 ROW_FIELDS = ("data_source", "reward_model", "extra_info")  # of the data, which a reward function is handed
 STEP_FIELDS = ["uid", "response_mask", "rm_scores", "rollout_log_probs", "old_log_probs", "ref_log_prob", "values"]
 
+# What passes through the models read, forward and in updates. Without a choice, verl fetches all that the data has too,
+# prompts as messages, ground truths, ..., and takes it apart row by row for each mini batch.
+MODEL_FIELDS = (
+    *("input_ids", "position_ids", "prompts", "responses", "response_mask", "loss_mask"),
+    *("multi_modal_inputs", "routed_experts", "teacher_ids", "teacher_logprobs"),
+    *("rollout_log_probs", "old_log_probs", "ref_log_prob", "values", "rm_scores", "token_level_rewards"),
+    *("advantages", "returns", "rollout_is_weights", "uid", "session_id"),
+)
+
+
+def for_models(batch: Any) -> Any:
+    """Have verl fetch ``MODEL_FIELDS`` of ``batch``, those that it has; return it."""
+    batch.fields = list(MODEL_FIELDS)
+    return batch
+
 
 def read_step(batch: Any) -> tuple[DataProto, torch.Tensor]:
     """Return what advantages are made of, (B, T) each, and the nested mask that tells the responses' lengths."""

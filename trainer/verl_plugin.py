@@ -1,4 +1,4 @@
-"""Entry point ``verl.plugins``: makes the kit's trainer and policy loss known to verl, on every device."""
+"""Entry point ``verl.plugins``: makes the kit's trainer, policy loss and vLLM server known to verl, on every device."""
 
 import importlib
 import os
@@ -15,6 +15,13 @@ def _register_trainer(_: ModuleType) -> None:
 
 def _register_policy_loss(_: ModuleType) -> None:
     importlib.import_module("trainer.algorithm.policy_loss")
+
+
+def _register_replica(module: ModuleType) -> None:
+    def load() -> Any:
+        return importlib.import_module("trainer.rollout.server").BatchReplica
+
+    module.RolloutReplicaRegistry.register("vllm", load)  # type: ignore[attr-defined]
 
 
 def append_metrics(module: ModuleType) -> None:
@@ -48,6 +55,7 @@ after_import(
         "verl.trainer.ppo.core_algos": _register_policy_loss,
         "verl.trainer.ppo.v1.trainer_sync": _register_trainer,
         "verl.utils.tracking": append_metrics,
+        "verl.workers.rollout.replica": _register_replica,
         "verl.workers.rollout.vllm_rollout.bucketed_weight_transfer": own_sockets,
     }
 )

@@ -46,6 +46,29 @@ def critic_attention(module: ModuleType) -> None:
     module.load_valuehead_model = load_valuehead_model  # type: ignore[attr-defined]
 
 
+def log_probabilities(module: ModuleType) -> None:
+    """verl/utils/torch_functional.py, ``for logit in logits`` in ``logprobs_from_logits_v2``, where flash-attn is not.
+
+    Its rows are single tokens here, each an operation of its own: more time than all else of a small model's update.
+    """
+    import torch
+
+    elements = 1 << 22  # of logits at a time: memory is what that loop is for
+
+    def logprobs_from_logits_v2(logits: Any, labels: Any) -> Any:
+        if logits.dim() > 2:  # rows are sequences
+            return logprobs_from_logits_v2(logits.flatten(0, -2), labels.flatten()).view(labels.shape)
+        size = max(1, elements // logits.shape[-1])
+        chosen = labels.unsqueeze(-1)
+        if logits.dtype in (torch.float32, torch.float64):
+            sums = torch.cat([torch.logsumexp(part, dim=-1) for part in logits.split(size)])
+            return torch.gather(logits, dim=-1, index=chosen).squeeze(-1) - sums
+        parts = zip(logits.split(size), chosen.split(size), strict=True)
+        return torch.cat([torch.log_softmax(part, dim=-1).gather(-1, of).squeeze(-1) for part, of in parts])
+
+    module.logprobs_from_logits_v2 = logprobs_from_logits_v2  # type: ignore[attr-defined]
+
+
 def rollout_weights(module: ModuleType) -> None:
     """vllm/model_executor/layers/utils.py, ``dispatch_cpu_unquantized_gemm(layer, remove_weight=True)``.
 
@@ -59,8 +82,23 @@ def rollout_weights(module: ModuleType) -> None:
     module.dispatch_cpu_unquantized_gemm = dispatch  # type: ignore[attr-defined]
 
 
+def rollout_waits(module: ModuleType) -> None:
+    """vllm/distributed/device_communicators/shm_broadcast.py, ``busy_loop_s: float = 1``.
+
+    vLLM's processes look for messages in a loop for a second after each, on the cores that the update needs by then.
+    """
+    original = module.SpinCondition.record_read
+
+    def record_read(self: Any) -> None:
+        original(self)
+        self.busy_loop_s = 0.002  # then a notification wakes the process
+
+    module.SpinCondition.record_read = record_read
+
+
 VERL_PATCHES: dict[str, Action] = {
     "verl.utils.distributed": process_group_backend,
     "verl.workers.engine.fsdp.transformer_impl": reference_offload,
     "verl.utils.model": critic_attention,
+    "verl.utils.torch_functional": log_probabilities,
 }

@@ -11,6 +11,8 @@ def register() -> None:
     if not active() or _done:
         return
     _done = True
+    import vllm.distributed.device_communicators.shm_broadcast as messages
     import vllm.model_executor.layers.utils as layers
 
     patches.rollout_weights(layers)
+    patches.rollout_waits(messages)
