@@ -76,7 +76,11 @@ def test_a_flag_without_its_value() -> None:
             ["--reward_model", "x"],
             "--reward_model x: there is no such folder, and it is no name of the Hugging Face hub",
         ),
-        (["--nnodes", "2", "--master_addr", "192.0.2.1"], "MASTER_ADDR=192.0.2.1 is no address of this machine"),
+        (["--nnodes", "2", "--master_addr", "203.0.113.7"], "MASTER_ADDR=203.0.113.7 is no address of this machine"),
+        (
+            ["--nnodes", "2", "--master_addr", "127.0.0.1", "--node_rank", "1", "--node_addr", "203.0.113.7"],
+            "NODE_ADDR=203.0.113.7 is no address of this machine",
+        ),
         (["--ray_address", "127.0.0.1:9", "--n_gpus", "1"], "RAY_ADDRESS=127.0.0.1:9: nobody answers there"),
         (["--ray_address", "ray://h:1", "--n_gpus", "1"], "RAY_ADDRESS=ray://h:1: give auto, or host:port"),
         (["--logger", "console,swanlab"], "--logger swanlab: the package is not installed; "),

@@ -225,8 +225,8 @@ def test_after_a_restart_the_lost_machine_may_come_again(meeting) -> None:
 
 
 def test_leader_and_port_that_cannot_be(meeting) -> None:
-    with pytest.raises(UserError, match=r"MASTER_ADDR=192\.0\.2\.1 is no address of this machine"):
-        Meeting("192.0.2.1", meeting.port, 2, TOKEN).open()
+    with pytest.raises(UserError, match=r"MASTER_ADDR=203\.0\.113\.7 is no address of this machine"):
+        Meeting("203.0.113.7", meeting.port, 2, TOKEN).open()
     with pytest.raises(UserError, match=f"MASTER_PORT={meeting.port}: port {meeting.port} is in use at {HERE}"):
         Meeting(HERE, meeting.port, 2, TOKEN).open()
     below = meeting.port - 1  # what Ray would take is in use

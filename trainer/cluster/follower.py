@@ -13,16 +13,24 @@ from trainer import folders, launch, processes
 from trainer.cluster import facts, member, node
 from trainer.cluster.wire import Channel
 from trainer.environment import of_node
-from trainer.settings import Settings
+from trainer.settings import Settings, UserError
 
 EVERY = 0.5  # seconds
 
 
 def follow(settings: Settings, say: Callable[[str], None]) -> int:
-    """Follow machine 0 until it ends; return its exit status, or 2 where it cannot be had."""
+    """Follow machine 0 until it ends; return its exit status, or 2 where it cannot be had.
+
+    Raises:
+        UserError: this machine does not have the address that it was given.
+    """
     insecure, own = settings.values["INSECURE_RAY"] is True, settings.text("NODE_ADDR")
     address, port = settings.text("MASTER_ADDR"), settings.integer("MASTER_PORT")
     mine = facts.of_machine(settings)
+    try:
+        socket.create_server((own, 0)).close()
+    except OSError:
+        raise UserError(f"NODE_ADDR={own} is no address of this machine; give one that it has") from None
     try:
         channel = member.connect(address, port, own, settings.integer("JOIN_TIMEOUT"), insecure, say)
     except member.NoLeaderError as error:

@@ -71,6 +71,7 @@ class Leader:
         models = [plan.model.path, *([plan.reward_model.path] if plan.reward_model else [])]
         expected = {path: facts.folder_digest(Path(path)) for path in models if Path(path).is_dir()}
         marker = settings.output / f".meeting-{secrets.token_hex(8)}"
+        marker.parent.mkdir(parents=True, exist_ok=True)
         marker.write_text("")
         try:
             before = time.time()

@@ -107,6 +107,7 @@ class Meeting:
             UserError: a machine does not answer.
         """
         for member in self.members.values():
+            member.replies = queue.Queue()  # without what came too late for the question before
             member.channel.send(**message)
         answers, deadline = {}, time.monotonic() + patience
         for rank, member in self.members.items():
