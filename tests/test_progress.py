@@ -31,6 +31,19 @@ def test_a_line_a_step(tmp_path) -> None:
     ]
 
 
+def test_an_engine_that_dies_is_heard(tmp_path) -> None:
+    progress = Progress(tmp_path / "train.log", tmp_path / "metrics.jsonl", 10, print)
+    (tmp_path / "train.log").write_text("(BatchHttpServer pid=1) INFO engine core is up\n")
+    progress.follow()
+    assert progress.engine_died is None
+    line = (
+        "(BatchHttpServer pid=1) WARNING [core_client.py:728] [shutdown] MPClient: engine core exited unexpectedly; x\n"
+    )
+    (tmp_path / "train.log").write_text("(BatchHttpServer pid=1) INFO engine core is up\n" + line)
+    progress.follow()
+    assert progress.engine_died is not None
+
+
 def test_what_a_run_does_not_have_is_not_shown(tmp_path) -> None:
     """No critic, no KL penalty; and samples without a verdict."""
     row = {"reward_mean": 0.25, "actor/kl_loss": 0.5, "reward/unscored_share": 0.281, "timing_s/step": 2.0}

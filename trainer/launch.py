@@ -20,6 +20,8 @@ from trainer.folders import Run
 from trainer.progress import Progress
 from trainer.settings import Settings
 
+WITHOUT_ENGINE = 20.0  # seconds for verl to end by itself when vLLM's engine has died
+
 
 class Stopped(BaseException):
     """The run was asked to end by a signal."""
@@ -124,6 +126,8 @@ def train(
             time.sleep(0.5)
             progress.follow()
             each()
+            if progress.engine_died is not None and time.monotonic() - progress.engine_died > WITHOUT_ENGINE:
+                raise RunFailed(describe(progress.log_text(), 1, str(progress.log)))
             for alarm in progress.alarms:
                 if alarm.name in stop_on:
                     raise AlarmError(

@@ -32,6 +32,8 @@ TOLD = re.compile(
     r"\d+% of the judge's budget is spent: .*|the judge's cache .*|checkpoint of step \d+ waits: .*"
     r"|between the machines: .*"
 )
+# vLLM's word for an engine that was killed; verl, where it does not generate just then, waits for the engine for ever.
+ENGINE_DIED = "engine core exited unexpectedly"
 REPORT_EVERY = 30.0  # seconds of silence before a sign of life
 
 
@@ -71,6 +73,7 @@ class Progress:
     curves: Curves = field(default_factory=Curves)
     steps: int = 0
     step_ends: list[float] = field(default_factory=list)  # seconds of the monotonic clock
+    engine_died: float | None = None  # when that was heard, on the monotonic clock
     watched: bool = False  # on a live screen, which shows each step itself
 
     def __post_init__(self) -> None:
@@ -96,6 +99,8 @@ class Progress:
     def follow(self) -> None:
         """Say what has happened since the last call."""
         for line in self._new_lines(self.log):
+            if ENGINE_DIED in line and self.engine_died is None:
+                self.engine_died = time.monotonic()
             if told := TOLD.search(line):
                 self._tell(told[0])
             for pattern, phase in PHASES:
