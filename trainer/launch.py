@@ -126,7 +126,7 @@ def train(
             time.sleep(0.5)
             progress.follow()
             each()
-            if progress.engine_died is not None and time.monotonic() - progress.engine_died > WITHOUT_ENGINE:
+            if _waits_for_ever(progress):
                 raise RunFailed(describe(progress.log_text(), 1, str(progress.log)))
             for alarm in progress.alarms:
                 if alarm.name in stop_on:
@@ -140,6 +140,12 @@ def train(
         if why is not None:
             raise Paused(f"{why}; the run is saved: the same command with --resume {run.name} goes on")
         raise RunFailed(describe(text, process.returncode, str(progress.log)))
+
+
+def _waits_for_ever(progress: Progress) -> bool:
+    """Whether vLLM's engine has died and verl goes on; after the last step, the engine is ended."""
+    died = progress.engine_died
+    return died is not None and progress.steps < progress.total_steps and time.monotonic() - died > WITHOUT_ENGINE
 
 
 def _saved(run: Run) -> str:
