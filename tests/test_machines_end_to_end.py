@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import psutil
@@ -71,23 +71,32 @@ class Machine:
 
 
 @pytest.fixture
-def two(output, tmp_path) -> Iterator:
-    """Start both machines of a run; nothing is left of them afterwards."""
-    before, port, made = footprint(), str(free_port()), []
+def start(output, tmp_path) -> Iterator[Callable[..., Machine]]:
+    """Start machines; nothing is left of them afterwards."""
+    before, made = footprint(), list[Machine]()
 
-    def start(rank: int, *flags: str, **environment: str) -> Machine:
-        place = {"NNODES": "2", "N_GPUS": "1", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "NODE_RANK": str(rank)}
-        own = {"NODE_ADDR": "127.0.0.2"} if rank else {}
-        log = tmp_path / f"machine-{rank}-{len(made)}.log"
-        made.append(Machine(log, *flags, **place, **own, **environment, OUTPUT_DIR=str(output)))
+    def run(*flags: str, **environment: str) -> Machine:
+        made.append(Machine(tmp_path / f"{len(made)}.log", *flags, **environment, OUTPUT_DIR=str(output)))
         return made[-1]
 
-    yield start
+    yield run
     for machine in made:
         if machine.process.poll() is None:
             machine.process.send_signal(signal.SIGTERM)
             machine.process.wait(60)
     assert footprint() - before == set()
+
+
+@pytest.fixture
+def two(start) -> Callable[..., Machine]:
+    """Start one of the two machines of a run."""
+    place = {"NNODES": "2", "N_GPUS": "1", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}
+
+    def run(rank: int, *flags: str) -> Machine:
+        own = {"NODE_ADDR": "127.0.0.2"} if rank else {}
+        return start(*flags, **place, **own, NODE_RANK=str(rank))
+
+    return run
 
 
 @pytest.fixture(scope="module")
@@ -170,11 +179,9 @@ def wait_for_the_guards() -> None:
     time.sleep(10)
 
 
-def test_parts_that_are_killed_are_named_and_the_run_goes_on(output, tmp_path) -> None:
+def test_parts_that_are_killed_are_named_and_the_run_goes_on(start) -> None:
     """VLLM's engine in the middle of training: it goes on from its checkpoint; then a reward worker: it ends."""
-    before = footprint()
-    flags = ("--run_name", "parts", "--save_freq", "1", "--total_steps", "9", "--max_restarts", "1")
-    run = Machine(tmp_path / "parts.log", *flags, OUTPUT_DIR=str(output))
+    run = start("--run_name", "parts", "--save_freq", "1", "--total_steps", "9", "--max_restarts", "1")
     run.until("step 2/9")
     run.kill_part("VLLM::")
     run.until("starting again (1 of 1, --max_restarts)", SOON)
@@ -184,20 +191,14 @@ def test_parts_that_are_killed_are_named_and_the_run_goes_on(output, tmp_path) -
     run.kill_part("ray::RewardLoopWorker")
     assert run.ends() == 1
     assert "train.sh: the run failed: RewardLoopWorker died and left no exception" in run.said
-    assert footprint() - before == set()
 
 
 @pytest.mark.usefixtures("a_users_own_ray")
-def test_two_runs_at_once_leave_each_other_alone(output, tmp_path) -> None:
+def test_two_runs_at_once_leave_each_other_alone(output, start) -> None:
     """On one machine, one of them with a model that has other weights: neither takes those of the other."""
-    before = footprint()
-    names = ("left", "right")
     flags = {"left": ("--seed", "1"), "right": ("--lr", "1e-3")}
     common = ("--total_steps", "2", "--batch_size", "32", "--mini_batch_size", "32", "--max_response_length", "6")
-    runs = [
-        Machine(tmp_path / f"{name}.log", "--run_name", name, *common, *flags[name], OUTPUT_DIR=str(output))
-        for name in names
-    ]
+    runs = [start("--run_name", name, *common, *flags[name]) for name in ("left", "right")]
     for run in runs:
         assert run.ends(1800) == 0, run.said
     alone = train_sh(*("--run_name", "alone", *common), *flags["right"], timeout=1800, OUTPUT_DIR=str(output))
@@ -206,4 +207,3 @@ def test_two_runs_at_once_leave_each_other_alone(output, tmp_path) -> None:
     for step in (1, 2):
         for name in COMPARED:
             assert found[step][name] == pytest.approx(expected[step][name], rel=1e-6), (step, name)
-    assert footprint() - before == set()
