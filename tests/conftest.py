@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import setuptools  # noqa: F401  # before pip, which takes distutils from whoever comes after it
 
 
 @pytest.fixture(scope="session")
