@@ -6,6 +6,7 @@ The gateway's part is in ``test_judge_gateway.py`` and ``test_judge_cache.py``, 
 
 import asyncio
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -113,6 +114,15 @@ def test_a_pause_is_one_line_and_status_3(monkeypatch, capsys) -> None:
     assert capsys.readouterr().err == f"train.sh: {WHY}; the run is saved\n"
 
 
+def told_while_training(folder: Path, warning: str) -> bool:
+    """Whether a warning in a run's log is what its launcher says."""
+    said: list[str] = []
+    progress = Progress(folder / "train.log", folder / "metrics.jsonl", 10, said.append)
+    (folder / "train.log").write_text(f"(GatewayActor pid=7) {warning}\n")
+    progress.follow()
+    return len(said) == 1 and said[0].endswith(warning)
+
+
 @pytest.mark.usefixtures("judge_keys")
 def test_a_budget_that_runs_out_is_told_while_training(tmp_path, caplog) -> None:
     from reward.judge.backend import USUAL_OUTPUT
@@ -129,12 +139,7 @@ def test_a_budget_that_runs_out_is_told_while_training(tmp_path, caplog) -> None
         asyncio.run(spend(config(server, token_budget=enough_for_one)))
     (warning,) = (record.getMessage() for record in caplog.records if record.name.startswith("reward.judge"))
     assert 80 <= int(warning.split("%")[0]) <= 100
-    said: list[str] = []
-    progress = Progress(tmp_path / "train.log", tmp_path / "metrics.jsonl", 10, said.append)
-    (tmp_path / "train.log").write_text(f"(GatewayActor pid=7) {warning}\n")
-    progress.follow()
-    assert len(said) == 1
-    assert said[0].endswith(warning)
+    assert told_while_training(tmp_path, warning)
 
 
 def test_a_cache_that_breaks_is_told_while_training(tmp_path, caplog) -> None:
@@ -143,9 +148,4 @@ def test_a_cache_that_breaks_is_told_while_training(tmp_path, caplog) -> None:
     (tmp_path / "file").write_text("")
     Cache(tmp_path / "file" / "c.sqlite")
     (warning,) = (record.getMessage() for record in caplog.records if record.name.startswith("reward.judge"))
-    said: list[str] = []
-    progress = Progress(tmp_path / "train.log", tmp_path / "metrics.jsonl", 10, said.append)
-    (tmp_path / "train.log").write_text(f"(GatewayActor pid=7) {warning}\n")
-    progress.follow()
-    assert len(said) == 1
-    assert said[0].endswith(warning)
+    assert told_while_training(tmp_path, warning)
