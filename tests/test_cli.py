@@ -206,13 +206,3 @@ def test_stopping_while_the_model_is_made(tmp_path) -> None:
     assert not list((tmp_path / "cache" / "models").glob("tiny*/config.json"))
     commands = [process.info["cmdline"] or [] for process in psutil.process_iter(["cmdline"])]
     assert not any(str(tmp_path) in word for command in commands for word in command)
-
-
-def test_a_gpu_without_flash_attention(tmp_path, small_model) -> None:
-    """On a machine with a GPU: one line before launch, where transformers would refuse minutes later."""
-    from tests.composing import planned
-    from trainer.settings import UserError, read_settings
-
-    settings = read_settings({"MODEL_PATH": str(small_model), "OUTPUT_DIR": str(tmp_path)}, [], gpus=1)
-    with pytest.raises(UserError, match=r"^flash-attn, .* pip install flash-attn==2.8.3"):
-        planned(settings, print)

@@ -4,22 +4,10 @@ A test here that fails after an upgrade of verl or vLLM says that a patch can go
 """
 
 import importlib.metadata
-import os
-import subprocess
-import sys
-import textwrap
 
 import pytest
 
-
-def run(code: str, platform: str = "cpu", **extra: str) -> subprocess.CompletedProcess[str]:
-    """Run ``code`` in a process of its own, as one of verl's would be with this platform."""
-    environment = {k: v for k, v in os.environ.items() if k != "VERL_PLATFORM"} | extra
-    if platform:
-        environment["VERL_PLATFORM"] = platform
-    return subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, env=environment, check=False
-    )
+from tests.upstream import UNDO, run
 
 
 def test_the_platform_comes_through_verls_registry() -> None:
@@ -72,10 +60,6 @@ PROCESS_GROUP = """
     distributed.initialize_global_process_group_ray()
     print(dist.get_backend())
 """
-UNDO = (
-    "import trainer.import_hook as h, sys; "
-    "sys.meta_path[:] = [f for f in sys.meta_path if not isinstance(f, h.AfterImport)]"
-)
 
 
 def test_process_group_backend() -> None:
@@ -104,26 +88,6 @@ def test_reference_offload() -> None:
     assert "torch.Size([1, 4])" in patched.stdout, patched.stderr
     unpatched = run(OFFLOAD.format(undo=f"import verl; {UNDO}"))
     assert unpatched.returncode, "torch now ignores pin_memory on the CPU: drop patches.reference_offload"
-
-
-CRITIC = """
-    {undo}
-    import sys, torch, verl
-    from transformers import AutoConfig
-    from verl.utils.model import load_valuehead_model
-    config = AutoConfig.from_pretrained(sys.argv[1], num_labels=1)
-    model = load_valuehead_model(sys.argv[1], torch.float32, config, False)
-    print(model.config._attn_implementation)
-"""
-
-
-def test_critic_attention(small_model) -> None:
-    """verl/utils/model.py asks for flash-attention whatever the configuration says."""
-    code = CRITIC.replace("sys.argv[1]", repr(str(small_model)))
-    patched = run(code.format(undo=""))
-    assert patched.stdout.strip() == "sdpa", patched.stderr
-    unpatched = run(code.format(undo=f"import verl; {UNDO}"))
-    assert unpatched.returncode, "verl now loads a critic without flash-attention: drop patches.critic_attention"
 
 
 LAYER = """
@@ -172,38 +136,6 @@ def test_the_agent_loop_seeds_each_sample_apart() -> None:
     assert all(0 <= seed < 2**31 for seed in seeds)
     assert sample_seed(1, 2, 3, 4) == sample_seed(1, 2, 3, 4) != sample_seed(2, 2, 3, 4)
     assert sample_seed(1, 2, 0, 0, "37+85=") != sample_seed(1, 2, 0, 0, "10+11=")
-
-
-LOGITS = """
-    import torch, verl
-    from verl.utils.torch_functional import logprobs_from_logits
-    from verl.utils.torch_functional import logprobs_from_logits_naive as plain
-    generator = torch.Generator().manual_seed(1)
-    for shape, dtype in (((900, 264), torch.float32), ((3, 300, 264), torch.float32), ((40, 264), torch.bfloat16)):
-        logits = torch.randn(*shape, generator=generator).to(dtype).requires_grad_()
-        labels = torch.randint(264, shape[:-1], generator=generator)
-        found = logprobs_from_logits(logits, labels)
-        torch.testing.assert_close(found, plain(logits, labels))
-        (gradient,) = torch.autograd.grad(found.float().sum(), logits)
-        torch.testing.assert_close(gradient, torch.autograd.grad(plain(logits, labels).float().sum(), logits)[0])
-    ones = torch.ones(900, 264, requires_grad=True)
-    nodes, seen = [logprobs_from_logits(ones, torch.zeros(900).long()).grad_fn], set()
-    while nodes:
-        node = nodes.pop()
-        if node is not None and node not in seen:
-            seen.add(node)
-            nodes += [each for each, _ in node.next_functions]
-    print(len(seen))
-"""
-
-
-def test_log_probabilities() -> None:
-    """verl/utils/torch_functional.py makes an operation of each token."""
-    patched = run(LOGITS)
-    assert patched.returncode == 0, patched.stderr
-    assert int(patched.stdout.split()[-1]) < 20
-    kept = run(LOGITS, platform="")
-    assert int(kept.stdout.split()[-1]) > 900, "verl now takes tokens together: drop patches.log_probabilities"
 
 
 WAITS = """

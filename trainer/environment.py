@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from reward import json_text
-from trainer import ROOT, resume, reward_check, reward_place, surroundings
+from trainer import ROOT, attention, resume, reward_check, reward_place, surroundings
 from trainer.cluster import token
 from trainer.cpu.fork_client import STAND_IN
 from trainer.folders import Run
@@ -40,6 +40,7 @@ def of_config(settings: Settings, plan: Plan, run: Run, tmp: Path) -> dict[str, 
         "KIT_LOGGERS": f"[{','.join(loggers)}]",
         "KIT_TOTAL_STEPS": "null" if total is None else str(total),
         "KIT_EPOCHS": str(_epochs(plan, total, steps) or settings.integer("EPOCHS")),
+        "KIT_FLASH": "true" if attention.has_flash() else "",
         "KIT_MODEL_LENGTH": str(max(length, 128)),  # vLLM's KV cache comes in blocks of 128 tokens
         "KIT_BUCKET_MB": str(plan.bucket_mb),
         "KIT_RESUME": str(plan.start.checkpoint or ""),

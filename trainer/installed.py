@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 from data import models
+from trainer import attention
 from trainer.settings import Settings
 
 # vLLM's CPU attention kernels: vllm/v1/attention/backends/cpu_attn.py, get_supported_head_sizes
@@ -37,24 +38,22 @@ def _wandb_is_ready() -> bool:
 
 def device_faults(settings: Settings, model: models.Model) -> list[str]:
     """Return what the model asks of the device's software and does not find."""
-    if settings.text("DEVICE") == "cuda":
-        return _cuda_faults()
-    faults = []
     head, name = model.head_size, settings.text("MODEL_PATH")
-    if head is not None and head not in CPU_HEAD_SIZES:
-        sizes = ", ".join(map(str, CPU_HEAD_SIZES))
-        faults.append(
-            f"--model {name}: its attention heads have size {head}, and vLLM's CPU build serves {sizes}; "
-            "take another model, or a GPU"
-        )
-    return faults
+    if settings.text("DEVICE") == "cuda" or head is None or head in CPU_HEAD_SIZES:
+        return []
+    sizes = ", ".join(map(str, CPU_HEAD_SIZES))
+    return [
+        f"--model {name}: its attention heads have size {head}, and vLLM's CPU build serves {sizes}; "
+        "take another model, or a GPU"
+    ]
 
 
-def _cuda_faults() -> list[str]:
-    """Transformers refuses verl's attention without this package, which is not in verl's [vllm] extra."""
-    if importlib.util.find_spec("flash_attn") is None:
-        return [
-            "flash-attn, which verl's actor and critic need on a GPU, is not installed, as it must fit the machine's "
-            f"CUDA: {sys.executable} -m pip install flash-attn==2.8.3 --no-build-isolation"
-        ]
-    return []
+def without_flash(settings: Settings) -> str:
+    """Return what a GPU machine without flash-attn is told, which is not in verl's [vllm] extra; empty where it is."""
+    if settings.text("DEVICE") != "cuda" or attention.has_flash():
+        return ""
+    return (
+        "flash-attn is not installed, so actor and critic take PyTorch's attention (SDPA) and compute the padding too, "
+        f"which costs time; it fits one CUDA each: {sys.executable} -m pip install flash-attn==2.8.3 "
+        "--no-build-isolation"
+    )

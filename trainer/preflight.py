@@ -137,6 +137,8 @@ def _model(settings: Settings, facts: Facts) -> Iterator[Finding]:
     facts.model = model
     faults = [] if settings.dry_run else installed.device_faults(settings, model)
     yield from failures("model", faults)
+    if slower := installed.without_flash(settings):
+        yield Finding("model", "warn", slower)
     if not faults:
         unmade = _is_unmade(settings, model)
         yield Finding("model", "ok", f"{spec} ({model.path})" + ", which the first launch makes" * unmade)

@@ -6,6 +6,7 @@ import tempfile
 from types import ModuleType
 from typing import Any
 
+from trainer import attention
 from trainer.import_hook import after_import
 
 
@@ -57,5 +58,6 @@ after_import(
         "verl.utils.tracking": append_metrics,
         "verl.workers.rollout.replica": _register_replica,
         "verl.workers.rollout.vllm_rollout.bucketed_weight_transfer": own_sockets,
+        **attention.PATCHES,
     }
 )
