@@ -18,6 +18,10 @@ def _register_policy_loss(_: ModuleType) -> None:
     importlib.import_module("trainer.algorithm.policy_loss")
 
 
+def _register_engine(module: ModuleType) -> None:
+    importlib.import_module("trainer.response_logits").register(module)
+
+
 def _register_replica(module: ModuleType) -> None:
     def load() -> Any:
         return importlib.import_module("trainer.rollout.server").BatchReplica
@@ -56,6 +60,7 @@ after_import(
         "verl.trainer.ppo.core_algos": _register_policy_loss,
         "verl.trainer.ppo.v1.trainer_sync": _register_trainer,
         "verl.utils.tracking": append_metrics,
+        "verl.workers.engine.fsdp.transformer_impl": _register_engine,
         "verl.workers.rollout.replica": _register_replica,
         "verl.workers.rollout.vllm_rollout.bucketed_weight_transfer": own_sockets,
         **attention.PATCHES,

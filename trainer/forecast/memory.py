@@ -9,8 +9,9 @@ Sources, with N parameters, T of them trained, R ranks that share them (FSDP2), 
 - activations of a Llama layer, a token: (8 + 4b)h + 2b(a + k) + 4bm + a/4 bytes for hidden size h, attention a, keys
   and values k, inner size m: what autograd keeps, measured with ``saved_tensors_hooks``. With gradient checkpointing,
   the input bh of each layer, and one layer whole. A pass without gradients holds one layer.
-- logits: ten copies in the policy's update, three in a pass without gradients: unpadded, log-softmax, softmax and
-  its product for the entropy, their gradients (verl/workers/engine/fsdp/transformer_impl.py; measured on the CPU).
+- logits, of responses alone: five copies in the policy's update, ten where a loss has the entropy in it, three in a
+  pass without gradients: unpadded, log-softmax, softmax and its product for the entropy, their gradients
+  (``trainer.response_logits``; measured on the CPU).
 - vLLM: on a GPU its share of the memory, whatever the model; the KV cache is what weights and CUDA graphs leave of it,
   and it sleeps during updates. On the CPU its weights twice (packed, and as they come), two buckets for new weights,
   which hold the largest tensor in float32, and 1 GiB of cache, always.
@@ -29,7 +30,7 @@ PHASES = ("rollout", "log-probs", "critic update", "actor update")
 # CPU: PSS, less what a model takes, of forks of a process that has imported verl, vLLM and torch, whose pages they
 # share (vllm: its worker and its engine core). CUDA: a context and its libraries' workspaces.
 BASE = {"cpu": {"trainer": 150 * MIB, "vllm": 350 * MIB}, "cuda": {"trainer": 1200 * MIB, "vllm": 2000 * MIB}}
-LOGIT_COPIES = {"update": 10, "infer": 3}
+LOGIT_COPIES = {"update": 5, "entropy": 10, "infer": 3}
 
 
 @dataclass(frozen=True)
@@ -96,11 +97,12 @@ def update_activations(model: ModelSize, run: RunSize, tokens: int) -> int:
 def _working(model: ModelSize, run: RunSize) -> Part:
     """Gathered layers, activations and logits: what is there only while a model computes."""
     gathered = run.dtype * (model.root + 2 * model.layer)
-    logits = run.dtype * model.vocabulary
+    logits = int(run.dtype * model.vocabulary * run.logits_share)  # a token of prompt or response
     layer = layer_activations(model, run.dtype)
     infer = run.infer_tokens * (layer + LOGIT_COPIES["infer"] * logits)
     critic = update_activations(model, run, run.critic_tokens) if run.critic_tokens else 0
-    update = update_activations(model, run, run.update_tokens) + run.update_tokens * LOGIT_COPIES["update"] * logits
+    copies = LOGIT_COPIES["entropy" if run.entropy_loss else "update"]
+    update = update_activations(model, run, run.update_tokens) + run.update_tokens * copies * logits
     updating = gathered + run.dtype * (model.root + model.layer)  # with their gradients
     return Part("activations", (0, gathered + infer, (updating + critic) * bool(critic), updating + update))
 

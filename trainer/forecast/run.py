@@ -33,6 +33,8 @@ class RunSize:
     share: float = 0.5
     sequences: int = 256
     steps_kept: int = 2
+    logits_share: float = 1.0  # of the tokens of a pass: those whose logits are computed
+    entropy_loss: bool = False  # whether the entropy has a gradient
 
     @classmethod
     def of_config(cls, config: Any) -> "RunSize":
@@ -59,4 +61,12 @@ class RunSize:
             share=rollout.gpu_memory_utilization,
             sequences=min(rollout.max_num_seqs, shape.batch * shape.samples),
             steps_kept=config.trainer.v1.ppo_kit.keep + config.trainer.v1.ppo_kit.keep_best,
+            logits_share=_logits_share(config, shape, actor.parallel),
+            entropy_loss=bool(policy.actor.entropy_coeff),
         )
+
+
+def _logits_share(config: Any, shape: Shape, parallel: int) -> float:
+    """As ``trainer.response_logits``: those of responses where they are packed; padding puts prompts among them."""
+    alone = config.actor_rollout_ref.model.use_remove_padding and parallel == 1
+    return float(config.data.max_response_length / shape.length) if alone else 1.0

@@ -1,0 +1,110 @@
+"""The actor's and the reference's logits of responses alone: verl computes those of prompts too, which nobody reads.
+
+verl/workers/engine/fsdp/transformer_impl.py, ``output.logits`` in ``FSDPEngineWithLMHead``. A loss reads of a sequence
+of p prompt and r response tokens the log-probabilities at positions p - 1 to p + r - 2 (verl/workers/utils/padding.py,
+``no_padding_2_padding``). The head is a fifth to a third of the arithmetic of a model below 1B parameters, and logits
+are the most of an update's memory: V values for each token where a layer has some tens of its hidden size.
+"""
+
+import inspect
+from types import ModuleType
+from typing import Any
+
+import torch
+
+# Set by the trainer in the batch's extra_info where no loss has the entropy in it: it needs no gradient then.
+ENTROPY_TOLD = "kit_entropy_told"
+ELSEWHERE = ("use_fused_kernels", "calculate_sum_pi_squared", "distillation_use_topk", "distillation_only")
+
+
+def read_positions(prompts: torch.Tensor, responses: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return where the log-probabilities of responses stand in a batch, a sequence after another, and how many each.
+
+    ``prompts`` and ``responses`` are nested, (B, p) and (B, r); the first result is (sum of r,), the second (B,).
+    """
+    before, lengths = prompts.offsets().diff(), responses.offsets().diff()
+    first = (before + lengths).cumsum(0) - lengths - 1  # of each sequence
+    within = torch.arange(int(lengths.sum()), device=lengths.device) - (lengths.cumsum(0) - lengths).repeat_interleave(
+        lengths
+    )
+    return first.repeat_interleave(lengths) + within, lengths
+
+
+def engine(module: ModuleType) -> type:
+    """Return verl's engine of language models with the logits of responses alone, wherever that makes no difference."""
+    from verl.utils import tensordict_utils as tu
+    from verl.utils.torch_functional import logprobs_from_logits
+
+    class ResponseLogits(module.FSDPEngineWithLMHead):  # type: ignore[name-defined, misc]
+        def prepare_model_inputs(self, micro_batch: Any) -> Any:
+            """Have the model compute the logits that are read."""
+            inputs, args = super().prepare_model_inputs(micro_batch)
+            if self._reads_all(micro_batch) or args.get("pad_size"):
+                return inputs, args
+            positions, lengths = read_positions(micro_batch["prompts"], micro_batch["responses"])
+            args["read"], args["read_lengths"] = positions, lengths
+            if inputs["attention_mask"] is None:  # packed: (1, tokens)
+                inputs["logits_to_keep"] = positions
+            else:  # (B, longest): the columns from the earliest response on
+                columns = inputs["input_ids"].shape[1]
+                inputs["logits_to_keep"] = columns - int(micro_batch["prompts"].offsets().diff().min()) + 1
+            return inputs, args
+
+        def prepare_model_outputs(self, output: Any, output_args: Any, micro_batch: Any, logits_processor_func: Any):  # type: ignore[no-untyped-def]
+            """Return log-probabilities and entropy as verl does, with zeros at positions that nobody reads."""
+            if "read" not in output_args:
+                return super().prepare_model_outputs(output, output_args, micro_batch, logits_processor_func)
+            positions, lengths = output_args["read"], output_args["read_lengths"]
+            offsets = micro_batch["input_ids"].offsets()
+            logits = output.logits.flatten(0, 1)  # (tokens, V)
+            if "temperature" in output_args:  # padded
+                sizes, kept = offsets.diff(), output.logits.shape[1]
+                rows = torch.arange(len(sizes), device=positions.device).repeat_interleave(lengths)
+                longest = int(sizes.max())
+                logits = logits[rows * kept + positions - offsets[rows] - (longest - kept)]
+                temperature = output_args["temperature"][rows]
+            else:
+                temperature = output_args["temperature_rmpad"][positions]
+            logits = module._scale_logits_by_temperature(
+                logits, temperature.unsqueeze(-1), is_unit_temperature=output_args["temperature_is_one"]
+            )
+            found = {}
+            with_entropy = tu.get_non_tensor_data(data=micro_batch, key="calculate_entropy", default=False)
+            if with_entropy:
+                entropy = self.compute_entropy_from_logits
+                told = tu.get_non_tensor_data(data=micro_batch, key=ENTROPY_TOLD, default=False)
+                with torch.set_grad_enabled(torch.is_grad_enabled() and not told):
+                    found["entropy"] = (
+                        torch.utils.checkpoint.checkpoint(entropy, logits)
+                        if self.engine_config.entropy_checkpointing
+                        else entropy(logits)
+                    )
+            labels = output_args["input_ids_rmpad_rolled"][positions]
+            found["log_probs"] = logprobs_from_logits(logits, labels, inplace_backward=not with_entropy)
+            total = int(offsets[-1])
+            return {
+                name: torch.nested.nested_tensor_from_jagged(
+                    values.new_zeros(total).index_copy(0, positions, values), offsets
+                )
+                for name, values in found.items()
+            }
+
+        def _reads_all(self, micro_batch: Any) -> bool:
+            model = self.module.get_base_model() if hasattr(self.module, "get_base_model") else self.module
+            return (
+                "responses" not in micro_batch
+                or not micro_batch["prompts"].is_nested
+                or self.use_ulysses_sp
+                or any(tu.get_non_tensor_data(data=micro_batch, key=key, default=False) for key in ELSEWHERE)
+                or "logits_to_keep" not in inspect.signature(type(model).forward).parameters
+            )
+
+    return ResponseLogits
+
+
+def register(module: ModuleType) -> None:
+    """Have verl take that engine on this machine's devices, where it would take its own."""
+    from verl.utils.device import get_vendor
+    from verl.workers.engine.base import EngineRegistry
+
+    EngineRegistry.register("language_model", ["fsdp", "fsdp2"], device="cuda", vendor=get_vendor())(engine(module))
