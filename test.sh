@@ -2,7 +2,7 @@
 # Run the tests: ./test.sh [pytest arguments]
 #
 #   ./test.sh                 everything, with real training runs on the CPU
-#   ./test.sh -m "not e2e"    without the real runs: about a minute
+#   ./test.sh -m "not e2e"    without the real runs
 #
 # Sets up .venv as train.sh does, plus the tools of config/requirements/dev.txt.
 set -euo pipefail

@@ -18,6 +18,7 @@ from tests.test_algorithm_defaults import batch
 from trainer import checkpoints, step, transfer
 from trainer.algorithm import guard, kl, metrics, state
 from trainer.algorithm.options import Options
+from trainer.cluster.copies import Copies
 from trainer.judge_watch import JudgeWatch
 from trainer.saving import Saver
 
@@ -154,7 +155,7 @@ def trainer_class():
 def bare(trainer_class, folder: Path, mode: str = "disable", **options: object):
     """A trainer with no engine behind it."""
     trainer = object.__new__(trainer_class)
-    actor = {"ppo_epochs": 4, "data_loader_seed": 1}
+    actor = {"ppo_epochs": 4, "data_loader_seed": 1, "entropy_coeff": 0}
     trainer.config = OmegaConf.create(
         {
             "trainer": {"default_local_dir": str(folder), "resume_mode": mode, "resume_from_path": None},
@@ -168,6 +169,7 @@ def bare(trainer_class, folder: Path, mode: str = "disable", **options: object):
     trainer.global_steps, trainer.scored_share, trainer.judge = 5, 1.0, JudgeWatch()
     trainer.total_training_steps = 10
     trainer.saver = Saver(folder, 2, False, {})
+    trainer.copies, trainer.actor_rollout_wg = Copies(()), None
     return trainer
 
 
@@ -215,7 +217,8 @@ def test_target_kl_ends_the_epochs(trainer_class, tmp_path, monkeypatch, kls, ep
     assert seen == [(1, 1 + epoch) for epoch in range(epochs)]
     assert found["actor/update_epochs"] == epochs
     assert found["actor/pg_loss"] == pytest.approx((epochs + 1) / 2)
-    assert trainer.config.actor_rollout_ref.actor == {"ppo_epochs": 4, "data_loader_seed": 1}
+    actor = trainer.config.actor_rollout_ref.actor
+    assert (actor.ppo_epochs, actor.data_loader_seed) == (4, 1)
 
 
 def test_without_any_verdict_nothing_is_updated(trainer_class, tmp_path) -> None:

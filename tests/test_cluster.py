@@ -10,9 +10,9 @@ import yaml
 
 from tests.command import clean_environment, train_sh
 from tests.ports import free_port
-from trainer import ROOT, environment, launch, surroundings
+from trainer import ROOT, checkpoints, environment, launch, surroundings
 from trainer import __main__ as main
-from trainer.cluster import node
+from trainer.cluster import copies, node
 from trainer.knobs import load_knobs
 from trainer.settings import UserError, read_settings
 
@@ -119,6 +119,33 @@ def test_a_ray_that_does_not_start_says_why(tmp_path) -> None:
     found = node.start(own, deep, tmp_path / "ray.log", {"num_cpus": 1}, "127.0.0.1", "", free_port())
     with pytest.raises(node.NodeError, match=r"^Ray did not start: OSError: .* cannot exceed 107 bytes"):
         found.wait()
+
+
+def test_of_a_checkpoint_a_machine_gets_what_its_ranks_load(tmp_path) -> None:
+    parts = [
+        f"{who}/{kind}_world_size_4_rank_{n}.pt"
+        for n in range(4)
+        for who in ("actor", "critic")
+        for kind in ("model", "optim")
+    ]
+    files = ["complete.json", "data.pt", "actor/huggingface/config.json", "actor/huggingface/model.safetensors", *parts]
+    assert copies.needed(files, {2, 3}) == [
+        "data.pt",
+        "actor/huggingface/config.json",
+        *[part for part in parts if part.endswith(("rank_2.pt", "rank_3.pt"))],
+    ]
+    disk, folder = copies.Disk(), tmp_path / "run" / "global_step_1"
+    for part in (b"of ", b"a rank"):
+        disk.append(folder, parts[0], part)
+    assert disk.files(folder) == {parts[0]: 9}
+    assert disk.read(folder, parts[0], 3) == b"a rank"
+    disk.remove(folder)
+    disk.remove(folder)
+    assert list(tmp_path.iterdir()) == []
+    folder.mkdir(parents=True)
+    checkpoints.commit(folder, {})
+    with pytest.raises(FileExistsError, match=r"is a checkpoint of .*'s own"):
+        disk.remove(folder)
 
 
 def test_a_wrong_rank_is_told_to_machine_0_which_ends_too(tmp_path, small_model) -> None:

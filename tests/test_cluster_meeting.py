@@ -1,13 +1,17 @@
 """How machines meet, over real connections: who comes, who is missing, who does not fit, who goes."""
 
+import os
+import shutil
 import socket
 import threading
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.ports import free_port
+from trainer import checkpoints
 from trainer.cluster import facts, member, token, wire
 from trainer.cluster.meeting import Meeting
 from trainer.settings import UserError
@@ -224,6 +228,21 @@ def test_after_a_restart_the_lost_machine_may_come_again(meeting) -> None:
     meeting.gather(told(0), print, 10)
 
 
+def test_one_that_comes_while_the_others_are_asked_is_let_be(meeting) -> None:
+    one = Comer(meeting, "127.0.0.2", told(1))
+    wait_for(lambda: 1 in meeting.members)
+
+    def come_then_answer() -> None:
+        Comer(meeting, "127.0.0.3", told(2))
+        wait_for(lambda: 2 in meeting.members)
+        one.answer(ready=True)
+
+    threading.Thread(target=come_then_answer).start()
+    meeting.restart()
+    meeting.gather(told(0), print, 10)
+    assert meeting.members.keys() == {1, 2}
+
+
 def test_leader_and_port_that_cannot_be(meeting) -> None:
     with pytest.raises(UserError, match=r"MASTER_ADDR=203\.0\.113\.7 is no address of this machine"):
         Meeting("203.0.113.7", meeting.port, 2, TOKEN).open()
@@ -238,26 +257,34 @@ def test_leader_and_port_that_cannot_be(meeting) -> None:
         member.connect(HERE, free_port(), "", 0)
 
 
-def test_models_and_outputs_are_compared(tmp_path) -> None:
-    models = [tmp_path / name for name in ("one", "two", "three")]
-    for folder in models[:2]:
-        folder.mkdir()
-        (folder / "config.json").write_text("{}")
-        (folder / "model.safetensors").write_bytes(bytes(5 << 20))
-    expected = {str(models[0]): facts.folder_digest(models[0])}
-    assert facts.folder_digest(models[1]) == expected[str(models[0])]
-    seen = facts.look(list(expected), str(tmp_path / "one" / "config.json"))
-    assert list(facts.unlike("machine 1", expected, seen, tmp_path)) == []
-    weights = bytearray(5 << 20)
-    weights[-1] = 1
-    (models[0] / "model.safetensors").write_bytes(weights)
-    seen = facts.look([*expected, str(models[2])], str(tmp_path / "none"))
-    lines = list(facts.unlike("machine 1", {**expected, str(models[2]): "1"}, seen, tmp_path))
-    assert [line.split(";")[0] for line in lines] == [
+def test_models_data_and_outputs_are_compared(tmp_path) -> None:
+    models, data = [str(tmp_path / name) for name in ("one", "two")], str(tmp_path / "rows")
+    for folder in (*models, f"{data}/deep"):
+        Path(folder).mkdir(parents=True)
+        (Path(folder) / "config.json").write_text("{}")
+        (Path(folder) / "model.safetensors").write_bytes(bytes(5 << 20))
+    mine = facts.of_paths(models, [data])
+    own = str(tmp_path / "run")
+    seen = facts.look(models, [data], str(tmp_path / "one" / "config.json"), [own])
+    assert list(facts.unlike("machine 1", mine, seen)) == []
+    for folder in (models[0], f"{data}/deep"):
+        with (Path(folder) / "model.safetensors").open("r+b") as file:
+            file.seek(-1, os.SEEK_END)
+            file.write(b"1")
+    shutil.rmtree(models[1])
+    checkpoint = tmp_path / "run" / "global_step_2"
+    checkpoint.mkdir(parents=True)
+    checkpoints.commit(checkpoint, {})
+    seen = facts.look(models, [data], str(tmp_path / "none"), [own])
+    assert [line.split(";")[0] for line in facts.unlike("machine 1", mine, seen)] == [
         f"machine 1: the files of {models[0]} are not those of machine 0",
-        f"machine 1: there is no {models[2]}, where machine 0 has its model",
-        f"machine 1: does not see {tmp_path} of machine 0, where every machine writes its part of a checkpoint",
+        f"machine 1: there is no {models[1]}, where machine 0 has its model",
+        f"machine 1: {data} is not what machine 0 has there",
+        f"machine 1: it has checkpoints of its own in {own}, which it does not share with machine 0",
     ]
+    shutil.rmtree(data)  # which machine 0 alone reads
+    seen = facts.look(models[:1], [data], str(tmp_path / "one" / "config.json"), [own])
+    assert list(facts.unlike("machine 1", facts.of_paths(models[:1], []) | {"data": mine["data"]}, seen)) == []
 
 
 def wait_for(done) -> None:

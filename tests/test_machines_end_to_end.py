@@ -4,12 +4,13 @@ A machine here is an address of the loopback interface with a Ray node of its ow
 """
 
 import os
+import re
 import shutil
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import psutil
@@ -20,19 +21,19 @@ from tests.ports import free_port
 from trainer import ROOT
 
 pytestmark = pytest.mark.e2e
-FLAGS = ("--total_steps", "4", "--save_freq", "2", "--test_freq", "2", "--batch_size", "64", "--mini_batch_size", "32")
+FLAGS = ("--total_steps", "4", "--save_freq", "2", "--test_freq", "2", "--batch_size", "48", "--mini_batch_size", "24")
 COMPARED = ("critic/score/mean", "response_length/mean", "actor/pg_loss", "critic/vf_loss", "actor/grad_norm")
 SOON = 60  # seconds
 
 
 class Machine:
-    """``./train.sh`` on a machine, in the background."""
+    """``./train.sh`` on a machine, in the background; ``words`` come before it."""
 
-    def __init__(self, log: Path, *flags: str, **environment: str) -> None:
+    def __init__(self, log: Path, words: Sequence[str], *flags: str, **environment: str) -> None:
         self.log = log
         with log.open("w") as output:
             self.process = subprocess.Popen(
-                [str(ROOT / "train.sh"), *flags],
+                [*words, str(ROOT / "train.sh"), *flags],
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 env=clean_environment(**environment),
@@ -75,8 +76,8 @@ def start(output, tmp_path) -> Iterator[Callable[..., Machine]]:
     """Start machines; nothing is left of them afterwards."""
     before, made = footprint(), list[Machine]()
 
-    def run(*flags: str, **environment: str) -> Machine:
-        made.append(Machine(tmp_path / f"{len(made)}.log", *flags, **environment, OUTPUT_DIR=str(output)))
+    def run(*flags: str, words: Sequence[str] = (), **environment: str) -> Machine:
+        made.append(Machine(tmp_path / f"{len(made)}.log", words, *flags, **environment, OUTPUT_DIR=str(output)))
         return made[-1]
 
     yield run
@@ -88,15 +89,30 @@ def start(output, tmp_path) -> Iterator[Callable[..., Machine]]:
 
 
 @pytest.fixture
-def two(start) -> Callable[..., Machine]:
-    """Start one of the two machines of a run."""
-    place = {"NNODES": "2", "N_GPUS": "1", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}
+def several(start) -> Callable[..., Machine]:
+    """Start one of the machines of a run."""
+    place = {"N_GPUS": "1", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}
 
-    def run(rank: int, *flags: str) -> Machine:
-        own = {"NODE_ADDR": "127.0.0.2"} if rank else {}
-        return start(*flags, **place, **own, NODE_RANK=str(rank))
+    def run(nodes: int, rank: int, *flags: str, words: Sequence[str] = ()) -> Machine:
+        own = {"NODE_ADDR": f"127.0.0.{rank + 1}"} if rank else {}
+        return start(*flags, words=words, **place, **own, NNODES=str(nodes), NODE_RANK=str(rank))
 
     return run
+
+
+@pytest.fixture
+def apart(output, tmp_path) -> Path:
+    """The outputs of a machine that does not share those of the others, but has the model."""
+    if subprocess.run(["unshare", "-rm", "true"], check=False, capture_output=True).returncode:
+        pytest.skip("this machine lets nobody make a mount namespace, in which a folder is another one")
+    own = tmp_path / "apart"
+    shutil.copytree(output / "cache" / "models", own / "cache" / "models")
+    return own
+
+
+def seeing(own: Path, output: Path) -> tuple[str, ...]:
+    """Return the words before a command for which ``output`` is the folder ``own``."""
+    return ("unshare", "-rm", "sh", "-c", f'mount --bind {own} {output} && exec "$@"', "sh")
 
 
 @pytest.fixture(scope="module")
@@ -124,53 +140,66 @@ def a_users_own_ray(tmp_path_factory) -> Iterator[subprocess.Popen]:
 
 
 @pytest.fixture(scope="module")
-def two_ranks(output) -> dict[int, dict[str, float]]:
-    """The metrics of one machine with two ranks and two replicas."""
-    result = train_sh("--run_name", "ranks", "--n_gpus", "2", *FLAGS, timeout=1800, OUTPUT_DIR=str(output))
+def three_ranks(output) -> dict[int, dict[str, float]]:
+    """The metrics of one machine with three ranks and three replicas."""
+    result = train_sh("--run_name", "ranks", "--n_gpus", "3", *FLAGS, timeout=1800, OUTPUT_DIR=str(output))
     assert result.status == 0, result.err
-    shards = (output / "checkpoints" / "ranks" / "global_step_4" / "actor").glob("model_world_size_2_rank_*.pt")
-    assert len(list(shards)) == 2
+    shards = (output / "checkpoints" / "ranks" / "global_step_4" / "actor").glob("model_world_size_3_rank_*.pt")
+    assert len(list(shards)) == 3
     assert (output / "checkpoints" / "ranks" / "model" / "model.safetensors").is_file()
     return metrics(output / "runs" / "ranks")
 
 
 @pytest.mark.usefixtures("a_users_own_ray")
-def test_two_machines_train_as_two_ranks_do_also_when_one_is_lost_on_the_way(two, two_ranks, output) -> None:
-    flags = ("--run_name", "machines", *FLAGS)
-    follower = two(1, *flags, "--max_restarts", "1")  # minutes before the head, for all it knows
-    follower.until("waiting for machine 0 at 127.0.0.1")
-    leader = two(0, *flags, "--max_restarts", "1")
+def test_three_machines_train_as_three_ranks_do_also_when_one_is_lost_on_the_way(
+    several, three_ranks, output, apart
+) -> None:
+    """The one that comes for the lost one does not share the outputs: it gets its part of the checkpoint."""
+    flags = ("--run_name", "machines", *FLAGS, "--max_restarts", "1")
+    lost = several(3, 2, *flags)  # minutes before the head, for all it knows
+    lost.until("waiting for machine 0 at 127.0.0.1")
+    other, leader = several(3, 1, *flags), several(3, 0, *flags)
     leader.until("step 3/4")
-    follower.process.kill()
+    lost.process.kill()
     leader.until("starting again (1 of 1, --max_restarts)", SOON)
-    assert "machine 1 (" in leader.said
-    assert "127.0.0.2) has gone: the connection was closed" in leader.said
-    again = two(1, *flags, "--max_restarts", "1")
+    assert "machine 2 (" in leader.said
+    assert "127.0.0.3) has gone: the connection was closed" in leader.said
+    again = several(3, 2, *flags, words=seeing(apart, output))
     leader.until("machines goes on after step 2")
+    assert f"127.0.0.3): does not share {output}; checkpoints are copied to and from machine 0" in leader.said
     assert leader.ends(900) == 0, leader.said
-    assert again.ends() == 0
-    assert again.said.splitlines()[-1] == "train.sh: machine 0 has finished the run"
+    for machine in (other, again):
+        assert machine.ends() == 0
+        assert machine.said.splitlines()[-1] == "train.sh: machine 0 has finished the run"
     assert "between the machines: object store " in leader.said
+    log = (output / "runs" / "machines" / "train.log").read_text()
+    assert "(TaskRunnerV1 pid=" in log
+    assert "(TaskRunnerV1 pid=" not in re.sub(r"pid=\d+\)", "", log), "it is on another machine than its files"
     found = metrics(output / "runs" / "machines")
-    assert found.keys() == two_ranks.keys() == {0, 1, 2, 3, 4}
+    assert found.keys() == three_ranks.keys() == {0, 1, 2, 3, 4}
     for step in (1, 2, 3, 4):
         for name in COMPARED:
-            assert found[step][name] == pytest.approx(two_ranks[step][name], rel=1e-3, abs=1e-5), (step, name)
-    assert (output / "checkpoints" / "machines" / "model" / "model.safetensors").is_file()
+            assert found[step][name] == pytest.approx(three_ranks[step][name], rel=1e-3, abs=1e-5), (step, name)
+    saved = output / "checkpoints" / "machines"
+    assert len(list((saved / "global_step_4").glob("*/model_world_size_3_rank_*.pt"))) == 6  # actor and critic
+    assert (saved / "model" / "model.safetensors").is_file()
+    assert not (apart / "checkpoints").exists() or not list((apart / "checkpoints").iterdir())
 
 
 @pytest.mark.parametrize(
-    ("killed", "line"), [(0, "machine 0 has gone: "), (1, "127.0.0.2) has ended: stopped there by ")]
+    ("ended", "signum", "statuses", "line"),
+    [
+        (0, signal.SIGKILL, (-signal.SIGKILL, 1), "machine 0 has gone: "),
+        (0, signal.SIGINT, (130, 130), "machine 0 was stopped by SIGINT"),
+        (1, signal.SIGINT, (1, 130), "127.0.0.2) has ended: stopped there by "),
+    ],
 )
-def test_a_machine_that_ends_while_all_is_loaded_ends_the_run_on_both(two, killed, line) -> None:
-    """Machine 0 by SIGKILL, the other by Ctrl-C."""
-    machines = [two(rank, "--run_name", f"ended-{killed}", *FLAGS) for rank in (0, 1)]
+def test_a_machine_that_ends_while_all_is_loaded_ends_the_run_on_both(several, ended, signum, statuses, line) -> None:
+    machines = [several(2, rank, "--run_name", f"ended-{ended}-{signum}", *FLAGS) for rank in (0, 1)]
     machines[0].until("Ray is up on 2 machines")
-    machines[killed].process.send_signal(signal.SIGINT if killed else signal.SIGKILL)
-    other = machines[1 - killed]
-    assert other.ends() == 1
-    assert line in other.said.splitlines()[-1]
-    assert machines[killed].ends() == (130 if killed else -signal.SIGKILL)
+    machines[ended].process.send_signal(signum)
+    assert tuple(machine.ends() for machine in machines) == statuses
+    assert line in machines[1 - ended].said.splitlines()[-1]
     wait_for_the_guards()
 
 

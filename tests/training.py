@@ -25,6 +25,7 @@ from trainer import checkpoints, resume
 from trainer.algorithm import kl
 from trainer.algorithm.options import Options
 from trainer.algorithm.shaping import RunningMoments
+from trainer.cluster.copies import Copies
 from trainer.judge_watch import JudgeWatch
 from trainer.ppo_trainer import KitPPOTrainer
 from trainer.saving import Saver
@@ -101,6 +102,7 @@ def main(model: Path, run: Path, steps: int) -> None:
     )
     trainer.options, trainer.running, trainer.judge, trainer.zscores = Options(), RunningMoments(), JudgeWatch(), None
     trainer.kl_ctrl_in_reward = kl.controller("adaptive", 0.2, 0.1, 100)
+    trainer.copies = Copies(())
     trainer.saver = Saver(root, 2, keep_best=True, facts={})
     data = torch.arange(48).reshape(12, 4)
     sampler = create_rl_sampler(trainer.config.data, data)

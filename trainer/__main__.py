@@ -98,7 +98,7 @@ def run(settings: Settings, leader: Leader) -> int:
             say(f"nothing to do: {made.name} was trained to step {found.start.step}; the model: {made.model}")
             say("with more --total_steps it goes on")
             return 0
-        leader.assemble(found)
+        config.trainer.v1.ppo_kit.apart = leader.assemble(found, made)
         held = made.make_folders(settings)
         if found.start.again:
             go_on(found.start, made, config)

@@ -14,7 +14,7 @@ from types import FrameType
 from trainer import checkpoints, processes
 from trainer.cpu import forked
 from trainer.cpu.fork_client import STAND_IN
-from trainer.environment import hydra_text, of_device, of_engine, of_node, of_person, of_workers
+from trainer.environment import hydra_text, of_device, of_engine, of_node, of_person, of_workers, starts_ray
 from trainer.failure import describe, why_stopped
 from trainer.folders import Run
 from trainer.progress import Progress
@@ -65,7 +65,7 @@ def command(settings: Settings, run: Run, python: Path | None = None) -> list[st
     return [
         str(python or sys.executable),
         "-m",
-        "verl.trainer.main_ppo",
+        "trainer.verl_main" if starts_ray(settings) else "verl.trainer.main_ppo",
         f"--config-path={run.folder}",
         "--config-name=config",
         f"hydra.run.dir={hydra_text(str(run.folder))}",

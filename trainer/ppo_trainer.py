@@ -8,7 +8,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import ray
 from omegaconf import OmegaConf
 from transfer_queue import KVBatchMeta
@@ -21,12 +20,13 @@ from reward.judge import cluster
 from reward.model.spec import Spec
 from reward.moments import RunningMoments
 from reward.zscore import ZScores
-from trainer import changes, checkpoints, progress, saving, step, transfer, validation
+from trainer import changes, checkpoints, early_stop, progress, saving, step, transfer, validation
 from trainer.algorithm import guard, kl, losses, state
 from trainer.algorithm.metrics import watched
 from trainer.algorithm.options import Options
-from trainer.cluster import links
+from trainer.cluster import copies, links
 from trainer.judge_watch import JudgeWatch
+from trainer.response_logits import ENTROPY_TOLD
 from trainer.rollout.client import BatchClient
 
 logger = logging.getLogger(__name__)
@@ -54,6 +54,7 @@ class KitPPOTrainer(PPOTrainerSync):  # type: ignore[misc]
         if config.algorithm.use_kl_in_reward:
             control = config.algorithm.kl_ctrl
             self.kl_ctrl_in_reward = kl.controller(control.type, control.kl_coef, control.target_kl, control.horizon)
+        self.copies = copies.Copies(self.options.apart)
         self.saver = saving.Saver(
             Path(config.trainer.default_local_dir),
             self.options.keep,
@@ -167,31 +168,14 @@ class KitPPOTrainer(PPOTrainerSync):  # type: ignore[misc]
         if self.scored_share == 0:
             return batch
         batch.extra_info.update({losses.SCORED_SHARE: self.scored_share, losses.STEP: self.global_steps})
+        batch.extra_info[ENTROPY_TOLD] = not self.config.actor_rollout_ref.actor.entropy_coeff
         batch = transfer.for_models(batch)
+        update = super()._update_actor
         if self.options.target_kl is None:
-            return super()._update_actor(batch, metrics=metrics)
-        return self._update_until(self.options.target_kl, batch, metrics)
-
-    def _update_until(self, target_kl: float, batch: Any, metrics: dict[str, Any]) -> Any:
-        """Make update epochs until one's mean approximate KL from the sampling policy is above ``target_kl``.
-
-        Each epoch is an update of one epoch for verl, with a seed of its own; metrics are means over the epochs.
-        """
-        actor = self.config.actor_rollout_ref.actor
-        epochs, seed = actor.ppo_epochs, actor.data_loader_seed
-        found: list[dict[str, Any]] = []
-        try:
-            for epoch in range(epochs):
-                actor.ppo_epochs, actor.data_loader_seed = 1, seed + epoch
-                found.append({})
-                batch = super()._update_actor(batch, metrics=found[-1])
-                if found[-1]["actor/ppo_kl"] > target_kl:
-                    break
-        finally:
-            actor.ppo_epochs, actor.data_loader_seed = epochs, seed
-        metrics.update({name: float(np.mean([each[name] for each in found])) for name in found[0]})
-        metrics["actor/update_epochs"] = len(found)
-        return batch
+            return update(batch, metrics=metrics)
+        return early_stop.update_until(
+            self.options.target_kl, self.config.actor_rollout_ref.actor, update, batch, metrics
+        )
 
     def _compute_metrics(self, batch: Any, metrics: dict[str, Any], *args: Any, **kwargs: Any) -> None:
         """Add verl's metrics, without the samples that have no verdict, and the names that people watch."""
@@ -269,13 +253,15 @@ class KitPPOTrainer(PPOTrainerSync):  # type: ignore[misc]
 
         def write(folder: Path) -> None:
             state.write(folder, {name: part.state_dict() for name, part in self._stateful().items()})
-            super(KitPPOTrainer, self)._save_checkpoint()
+            with self.copies.gathered(folder):
+                super(KitPPOTrainer, self)._save_checkpoint()
 
         self.saver.save(self.global_steps, write, self._is_last)
 
     def _load_checkpoint(self) -> None:
         """Load the kit's state from the checkpoint that verl resumes from, if it does."""
-        super()._load_checkpoint()
+        with self.copies.lent(self.config.trainer.resume_from_path, self.actor_rollout_wg):
+            super()._load_checkpoint()
         if not self.global_steps:
             return
         folder = Path(self.config.trainer.default_local_dir) / f"global_step_{self.global_steps}"

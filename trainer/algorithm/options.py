@@ -1,5 +1,6 @@
 """What ``trainer.v1.ppo_kit`` of the configuration says: the settings that verl has no key for."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +21,7 @@ class Options:
     huber_delta: float = 0.5
     keep: int = 2  # checkpoints
     keep_best: bool = False  # and the one with the highest held-out score
+    apart: Sequence[str] = ()  # addresses of machines that do not see the checkpoints of machine 0
     dump: str | None = None  # a folder: each step's batch is saved there, for tests and for a look
 
     @classmethod

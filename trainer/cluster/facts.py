@@ -4,11 +4,12 @@ import hashlib
 import os
 import socket
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from trainer import ROOT, machine, surroundings
+from trainer.checkpoints import MARK
 from trainer.findings import guarded
 from trainer.settings import Settings
 
@@ -91,47 +92,64 @@ def code_digest(root: Path) -> str:
     return found.hexdigest()
 
 
-def folder_digest(folder: Path) -> str:
-    """Return the hash of a model's files: names and sizes, small files whole, of large ones three parts.
+def digest(path: Path, pattern: str = "*") -> str:
+    """Return the hash of a file, or of a folder's: names and sizes, small files whole, of large ones three parts.
+
+    ``pattern`` says which files of a folder. A path that does not exist has an empty hash.
 
     Raises:
-        OSError: the folder cannot be read.
+        OSError: a file cannot be read.
     """
+    files = [path] if path.is_file() else [each for each in path.glob(pattern) if each.is_file()]
     found = hashlib.sha256()
-    for path in sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith(".")):
-        size = path.stat().st_size
-        found.update(f"{path.name}\0{size}\0".encode())
-        with path.open("rb") as file:
+    for each in sorted(each for each in files if not each.name.startswith(".")):
+        size = each.stat().st_size
+        found.update(f"{each.relative_to(path.parent)}\0{size}\0".encode())
+        with each.open("rb") as file:
             for start in [0] if size <= PART else [0, size // 2, max(0, size - PART)]:
                 file.seek(start)
                 found.update(file.read(PART))
-    return found.hexdigest()
+    return found.hexdigest() if files else ""
 
 
-def look(paths: list[str], marker: str) -> dict[str, Any]:
-    """Return what a machine sees of machine 0's models and outputs.
+def of_paths(models: Iterable[str], data: Iterable[str]) -> dict[str, dict[str, str]]:
+    """Return the hashes of a machine's models and data by path; an empty hash where there is nothing to be read."""
+    return {
+        "models": {path: _digest(path, "*") for path in models},
+        "data": {path: _digest(path, "**/*") for path in data},
+    }
 
-    ``paths`` are the folders of models, ``marker`` a file that machine 0 has written into the outputs.
+
+def _digest(path: str, pattern: str) -> str:
+    try:
+        return digest(Path(path), pattern)
+    except OSError:
+        return ""
+
+
+def look(models: list[str], data: list[str], marker: str, checkpoints: list[str]) -> dict[str, Any]:
+    """Return what a machine sees of machine 0's models, data and outputs.
+
+    ``models`` and ``data`` are paths, ``marker`` is a file that machine 0 has written into the outputs, ``checkpoints``
+    are folders of those that are saved or loaded.
     """
-    digests = {}
-    for path in paths:
-        try:
-            digests[path] = folder_digest(Path(path))
-        except OSError:
-            digests[path] = ""
-    return {"models": digests, "outputs": os.access(marker, os.R_OK)}
+    own = [folder for folder in checkpoints if any(Path(folder).glob(f"global_step_*/{MARK}"))]
+    return {**of_paths(models, data), "outputs": os.access(marker, os.R_OK), "checkpoints": own}
 
 
-def unlike(who: str, expected: Mapping[str, str], seen: Mapping[str, Any], output: Path) -> Iterator[str]:
-    """Return what is wrong with what a machine sees; ``expected`` are the hashes of machine 0 by folder."""
-    for path, digest in expected.items():
+def unlike(who: str, mine: Mapping[str, Any], seen: Mapping[str, Any]) -> Iterator[str]:
+    """Return what is wrong with what a machine sees; ``mine`` are the hashes of machine 0."""
+    for path, expected in mine["models"].items():
         found = seen["models"].get(path, "")
         if not found:
             yield f"{who}: there is no {path}, where machine 0 has its model; share that folder, or copy it"
-        elif found != digest:
+        elif found != expected:
             yield f"{who}: the files of {path} are not those of machine 0; copy them from there"
-    if not seen["outputs"]:
+    for path, expected in mine["data"].items():
+        if seen["data"].get(path) not in ("", expected):  # machine 0 reads them: none is needed
+            yield f"{who}: {path} is not what machine 0 has there; remove it, or copy that of machine 0"
+    for folder in [] if seen["outputs"] else seen["checkpoints"]:
         yield (
-            f"{who}: does not see {output} of machine 0, where every machine writes its part of a checkpoint; name a "
-            "shared folder with --output_dir"
+            f"{who}: it has checkpoints of its own in {folder}, which it does not share with machine 0; move them "
+            "away, or give another --run_name"
         )

@@ -81,24 +81,27 @@ class Follower:
 
     def _do(self, message: dict[str, Any]) -> dict[str, Any]:
         if "look" in message:
-            return facts.look([self._here(path) for path in message["look"]], message["marker"]) | {"time": time.time()}
+            asked = message["look"]
+            for path in asked["models"]:
+                self._fetch(path)
+            return facts.look(**asked) | {"time": time.time()}
         if "again" in message:
             self._leave()
             self._say("machine 0 starts the run again")
             return {"ready": True}
         return self._join(message["join"], message["run"], message["resources"])
 
-    def _here(self, path: str) -> str:
+    def _fetch(self, path: str) -> None:
         """Fetch a model of the hub that is not here yet; where it is then, machine 0 compares."""
         spec, settings = self._settings.text("MODEL_PATH"), self._settings
         if not Path(path).is_dir() and not spec.startswith("builtin:"):
             with contextlib.suppress(models.ModelError):
                 models.find(spec, settings.output / "cache" / "models", settings.integer("SEED"), self._say)
-        return path
 
     def _join(self, head: str, name: str, resources: dict[str, int]) -> dict[str, Any]:
         settings = self._settings
         run = folders.Run(name, settings.output / "runs" / name, settings.output / "checkpoints" / name)
+        run.folder.mkdir(parents=True, exist_ok=True)  # not there where outputs are not shared
         self._tmp = launch.temporary_folder()
         server = launch.fork_server(settings, self._tmp)
         environment = of_node(settings, run, self._tmp, server.python if server else None)

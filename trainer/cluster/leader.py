@@ -58,31 +58,35 @@ class Leader:
         self._meeting = Meeting(address, port, settings.integer("NNODES"), known)
         self._meeting.open()
 
-    def assemble(self, plan: Plan) -> None:
-        """Wait for the others, and compare what they have and see.
+    def assemble(self, plan: Plan, run: Run) -> list[str]:
+        """Wait for the others, and compare what they have and see; return the addresses of those without the outputs.
 
         Raises:
             UserError: a machine is missing or does not fit.
         """
-        meeting, settings = self._meeting, self._settings
+        meeting, settings, resumed = self._meeting, self._settings, plan.start.checkpoint
         if meeting is None:
-            return
+            return []
         meeting.gather(facts.of_machine(settings), self._say, settings.integer("JOIN_TIMEOUT"))
         models = [plan.model.path, *([plan.reward_model.path] if plan.reward_model else [])]
-        expected = {path: facts.folder_digest(Path(path)) for path in models if Path(path).is_dir()}
+        data = [str(Path(settings.text(env)).expanduser()) for env in ("DATA", "VAL_DATA") if settings.text(env)]
+        mine = facts.of_paths(models, data)
+        mine = {kind: {path: found for path, found in paths.items() if found} for kind, paths in mine.items()}
         marker = settings.output / f".meeting-{secrets.token_hex(8)}"
         marker.parent.mkdir(parents=True, exist_ok=True)
         marker.write_text("")
         try:
             before = time.time()
-            answers = meeting.ask(look=list(expected), marker=str(marker))
+            paths = {kind: list(found) for kind, found in mine.items()}
+            used = sorted({str(folder) for folder in (run.checkpoints, resumed and resumed.parent) if folder})
+            answers = meeting.ask(look={**paths, "marker": str(marker), "checkpoints": used})
             took = time.time() - before
         finally:
             marker.unlink()
         faults: list[str] = []
         for rank, seen in answers.items():
             who = meeting.members[rank].name
-            faults += facts.unlike(who, expected, seen, settings.output)
+            faults += facts.unlike(who, mine, seen)
             apart = seen["time"] - before
             if not -facts.CLOCKS < apart < took + facts.CLOCKS:
                 self._say(
@@ -90,7 +94,12 @@ class Leader:
                 )
         if faults:
             raise UserError(*faults)
-        self._say(f"{meeting.nodes} machines: the same kit, packages, settings and model; outputs are shared")
+        self._say(f"{meeting.nodes} machines: the same kit, packages, settings, model and data")
+        alone = [meeting.members[rank] for rank, seen in sorted(answers.items()) if not seen["outputs"]]
+        if alone:
+            names = ", ".join(member.name for member in alone)
+            self._say(f"{names}: does not share {settings.output}; checkpoints are copied to and from machine 0")
+        return [str(member.facts["address"]) for member in alone]
 
     def start_ray(self, run: Run, config: DictConfig, tmp: Path, python: Path | None) -> None:
         """Start Ray here, then on the others, with what ``config`` gives to each machine.

@@ -101,16 +101,17 @@ class Meeting:
             raise UserError(*faults)
 
     def ask(self, patience: float = ANSWER, **message: Any) -> dict[int, dict[str, Any]]:
-        """Send a message to every machine; return the answers by rank.
+        """Send a message to every machine that is here, and to none that comes meanwhile; return the answers by rank.
 
         Raises:
             UserError: a machine does not answer.
         """
-        for member in self.members.values():
+        asked = dict(self.members)
+        for member in asked.values():
             member.replies = queue.Queue()  # without what came too late for the question before
             member.channel.send(**message)
         answers, deadline = {}, time.monotonic() + patience
-        for rank, member in self.members.items():
+        for rank, member in asked.items():
             while rank not in answers:
                 try:
                     answers[rank] = member.replies.get(timeout=0.2)
@@ -124,14 +125,19 @@ class Meeting:
     @property
     def lost(self) -> str:
         """What became of the first machine that has gone; an empty text while all are here."""
-        return next((member.gone for member in self.members.values() if member.gone), "")
+        return next((member.gone for member in list(self.members.values()) if member.gone), "")
 
     def restart(self) -> None:
         """Have every machine that is left end its part of Ray; whoever has gone may come again."""
-        self.members = {rank: member for rank, member in self.members.items() if not member.gone}
+        self._forget()
         with contextlib.suppress(UserError):  # one more has gone: it is missing then
             self.ask(again=True)
-        self.members = {rank: member for rank, member in self.members.items() if not member.gone}
+        self._forget()
+
+    def _forget(self) -> None:
+        with self._changed:  # as others may come
+            for rank in [rank for rank, member in self.members.items() if member.gone]:
+                del self.members[rank]
 
     def end(self, status: int, text: str) -> None:
         """Tell every machine to end with ``status``, and why; also those that come within the next seconds."""

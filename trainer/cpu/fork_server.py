@@ -48,7 +48,7 @@ MODULES = (
     "vllm.v1.engine.core",
     "vllm.v1.worker.cpu_worker",
 )
-MAINS = ("verl.trainer.main_ppo", "trainer.export")
+MAINS = ("verl.trainer.main_ppo", "trainer.verl_main", "trainer.export")
 SPAWN = "from multiprocessing.spawn import spawn_main"
 # Read when the interpreter starts or its libraries are loaded: another value wants another process.
 AT_START = ("OMP_NUM_THREADS", "OMP_WAIT_POLICY", "VERL_PLATFORM")
