@@ -10,7 +10,7 @@ import yaml
 
 from tests.command import clean_environment, train_sh
 from tests.ports import free_port
-from trainer import ROOT, checkpoints, environment, launch, surroundings
+from trainer import ROOT, checkpoints, environment, folders, launch, surroundings
 from trainer import __main__ as main
 from trainer.cluster import copies, node
 from trainer.knobs import load_knobs
@@ -111,6 +111,17 @@ def test_a_ray_that_runs_already_needs_no_gpu_here() -> None:
     found = settings(RAY_ADDRESS="h:6379", N_GPUS="8", NNODES="2", DEVICE="cuda")
     assert not environment.starts_ray(found)
     assert found.integer("NNODES") == 2
+
+
+def test_of_several_machines_verls_task_runner_is_on_the_first() -> None:
+    from ray._common.constants import HEAD_NODE_RESOURCE_NAME
+
+    from trainer import verl_main
+
+    run = folders.Run("run", Path("runs/run"), Path("checkpoints/run"))
+    assert "verl.trainer.main_ppo" in launch.command(settings(), run)
+    assert "trainer.verl_main" in launch.command(settings(NNODES="2", MASTER_ADDR="10.0.0.7"), run)
+    assert verl_main.HEAD.keys() == {HEAD_NODE_RESOURCE_NAME}
 
 
 def test_a_ray_that_does_not_start_says_why(tmp_path) -> None:

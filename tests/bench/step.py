@@ -1,6 +1,6 @@
 """Where a step goes: seconds by phase and CPU seconds by process, medians over the steps of a run.
 
-    .venv/bin/python -m tests.bench.step [--steps 12] [--verl] [train.sh arguments]
+    .venv/bin/python -m tests.bench.step [--steps 12] [--verl|--bare] [train.sh arguments]
 
 The work of the first row of tests/bench/README.md: builtin:tiny, 128 prompts, up to 8 new tokens, one update epoch.
 CPU seconds hardly change with what else the machine does; seconds do.
@@ -30,6 +30,16 @@ VERL = [
     "trainer.v1.sampler.custom_sampler.path=null",
     "trainer.v1.sampler.custom_sampler.name=null",
 ]
+# And without the kit's trainer, loss and reward layer.
+BARE = [
+    *VERL,
+    "trainer.v1.trainer_mode=sync",
+    "actor_rollout_ref.actor.policy_loss.loss_mode=vanilla",
+    f"reward.custom_reward_function.path={ROOT / 'tests' / 'bench' / 'bare.py'}",
+    "reward.custom_reward_function.name=compute_score",
+    "reward.reward_manager.source=register",
+    "reward.reward_manager.name=naive",
+]
 FIRST = 3  # steps before it warm up
 Cpu = dict[tuple[int, str], float]  # seconds by process
 
@@ -46,7 +56,10 @@ def cpu_seconds(root: psutil.Process) -> Cpu:
 
 
 def record(arguments: list[str]) -> tuple[list[dict[str, float]], list[dict[str, float]]]:
-    """Run ``train.sh``; return each step's metrics, and its CPU seconds by name of a process."""
+    """Run ``train.sh``; return each step's metrics, and its CPU seconds by name of a process.
+
+    The last step is left out: it validates and saves.
+    """
     snapshots: list[Cpu] = []
     with tempfile.TemporaryDirectory() as output:
         command = [str(ROOT / "train.sh"), *WORK, "--run_name", "step", *arguments]
@@ -65,7 +78,7 @@ def record(arguments: list[str]) -> tuple[list[dict[str, float]], list[dict[str,
         for (pid, name), now in after.items():
             names[name] += max(0.0, now - max((old for (same, _), old in before.items() if same == pid), default=0))
         used.append(dict(names))
-    return steps, used
+    return steps[:-1], used[:-1]
 
 
 def medians(rows: list[dict[str, float]]) -> dict[str, float]:
@@ -79,8 +92,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--steps", type=int, default=12)
     parser.add_argument("--verl", action="store_true", help="verl's own agent loop and replay buffer")
+    parser.add_argument("--bare", action="store_true", help="its trainer, loss and reward manager too")
     options, arguments = parser.parse_known_args()
-    steps, used = record(["--total_steps", str(options.steps), *arguments, *(VERL if options.verl else [])])
+    theirs = BARE if options.bare else VERL if options.verl else []
+    steps, used = record(["--total_steps", str(options.steps), *arguments, *theirs])
     phases = [{k.removeprefix("timing_s/"): v for k, v in row.items() if k.startswith("timing_s/")} for row in steps]
     for head, rows in (("Phase | seconds", phases[FIRST - 1 :]), ("Process | CPU seconds", used[FIRST - 2 :])):
         print(f"| {head} |\n|---|---|")

@@ -1,50 +1,89 @@
-"""TRL's PPOTrainer at the work of tests/bench/step.py: the same model, prompts, batch, lengths and libraries.
+"""TRL's PPOTrainer and the kit, one after the other: the same model, prompts, batch, lengths, numerics and libraries.
 
-    .venv/bin/python -m tests.bench.trl [--steps 12]
+    .venv/bin/python -m tests.bench.trl [--work tiny|smollm2] [--steps 12] [--as_it_comes] [train.sh arguments]
 
 TRL is put into outputs/cache/bench-trl, without its dependencies, which are the kit's own. It scores with a model, here
-one of the policy's size, where the kit has its rule.
+one of the policy's size, where the kit has its rule. It gets the OpenMP settings that the kit sets for itself, unless
+it is measured as it comes.
 """
 
 import argparse
 import itertools
+import json
+import os
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import dataclass
 
+from data import models
+from tests.bench import step
 from trainer import ROOT
 
 HOME, VERSION = ROOT / "outputs" / "cache" / "bench-trl", "1.12.0"
-BATCH, MINI, TOKENS, FIRST = 128, 64, 8, 3
+FIRST = 3  # steps before it warm up
+
+
+@dataclass(frozen=True)
+class Work:
+    """What both do: of ``batch`` prompts, with updates of ``mini``, up to ``tokens`` new ones a prompt."""
+
+    model: str
+    batch: int
+    mini: int
+    tokens: int
+
+    @property
+    def flags(self) -> list[str]:
+        """The kit's."""
+        sizes = {"--batch_size": self.batch, "--mini_batch_size": self.mini, "--max_response_length": self.tokens}
+        words = ["--model", self.model, "--dtype", "float32", "--data", "builtin:arith"]
+        return [*words, *(word for flag, size in sizes.items() for word in (flag, str(size)))]
+
+
+WORKS = {"tiny": Work("builtin:tiny", 128, 64, 8), "smollm2": Work("builtin:smollm2", 32, 16, 16)}
 
 
 def main() -> None:
-    """Print the median seconds of a step."""
+    """Print the median seconds of a step, and its CPU seconds, of both."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--work", choices=WORKS, default="tiny")
     parser.add_argument("--steps", type=int, default=12)
-    options = parser.parse_args()
+    parser.add_argument("--as_it_comes", action="store_true")
+    parser.add_argument("--trl", action="store_true", help="TRL alone, in this process; prints JSON")
+    options, arguments = parser.parse_known_args()
+    work = WORKS[options.work]
+    if options.trl:
+        print(json.dumps(train(work, options.steps)))
+        return
+    install()  # and the kit first, which makes the model
+    steps, used = step.record(["--total_steps", str(options.steps + 1), *work.flags, *arguments])
+    own = {} if options.as_it_comes else {"OMP_WAIT_POLICY": "passive", "OMP_NUM_THREADS": str(os.cpu_count())}
+    words = [sys.executable, "-m", "tests.bench.trl", "--trl", "--work", options.work, "--steps", str(options.steps)]
+    done = subprocess.run(words, cwd=ROOT, env=os.environ | own, stdout=subprocess.PIPE, text=True, check=True)
+    theirs = json.loads(done.stdout.splitlines()[-1])
+    ours = {
+        "seconds": [each["timing_s/step"] for each in steps[FIRST - 1 :]],
+        "cpu": [sum(each.values()) for each in used[FIRST - 2 :]],
+    }
+    print(f"| {options.work} | seconds a step | CPU seconds |\n|---|---|---|")
+    for name, found in ((f"TRL {VERSION}", theirs), ("the kit", ours)):
+        print(f"| {name} | {statistics.median(found['seconds']):.2f} | {statistics.median(found['cpu']):.2f} |")
+    print(f"TRL takes {statistics.median(theirs['seconds']) / statistics.median(ours['seconds']):.2f} times as long")
+
+
+def install() -> None:
+    """Have TRL in its folder."""
     if not (HOME / "trl").exists():
-        install = [
-            "-m",
-            "pip",
-            "install",
-            "--quiet",
-            "--disable-pip-version-check",
-            "--no-deps",
-            "--target",
-            str(HOME),
-            f"trl=={VERSION}",
-        ]
-        subprocess.run(["python3", *install], check=True)
+        words = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "--target", str(HOME)]
+        subprocess.run(["python3", *words, f"trl=={VERSION}"], check=True)
+
+
+def train(work: Work, steps: int) -> dict[str, list[float]]:
+    """Train with TRL; return the seconds and the CPU seconds of each step after the first ones."""
     sys.path.append(str(HOME))
-    seconds, cpu = train(options.steps)
-    print(f"TRL {VERSION}: {statistics.median(seconds):.2f} s a step, {statistics.median(cpu):.2f} CPU seconds")
-
-
-def train(steps: int) -> tuple[list[float], list[float]]:
-    """Train; return the seconds and the CPU seconds of each step after the first ones."""
     import torch
     from datasets import Dataset
     from transformers import (
@@ -57,7 +96,7 @@ def train(steps: int) -> tuple[list[float], list[float]]:
 
     from data import arith
 
-    (folder,) = (ROOT / "outputs" / "cache" / "models").glob("tiny-*/")
+    folder = models.find(work.model, ROOT / "outputs" / "cache" / "models", 1, print).path
     tokenizer = AutoTokenizer.from_pretrained(folder, padding_side="left")
     prompts = [
         tokenizer.apply_chat_template(
@@ -79,12 +118,12 @@ def train(steps: int) -> tuple[list[float], list[float]]:
     with tempfile.TemporaryDirectory() as output:
         config = PPOConfig(
             output_dir=output,
-            per_device_train_batch_size=BATCH,
-            num_mini_batches=BATCH // MINI,
-            total_episodes=BATCH * steps,
+            per_device_train_batch_size=work.batch,
+            num_mini_batches=work.batch // work.mini,
+            total_episodes=work.batch * steps,
             num_ppo_epochs=1,
-            response_length=TOKENS,
-            local_rollout_forward_batch_size=BATCH,
+            response_length=work.tokens,
+            local_rollout_forward_batch_size=work.batch,
             num_sample_generations=0,
             learning_rate=1e-4,
             temperature=1.0,
@@ -104,11 +143,11 @@ def train(steps: int) -> tuple[list[float], list[float]]:
             reward_model=reward,
             value_model=value,
             train_dataset=Dataset.from_dict({"input_ids": prompts}),
-            eval_dataset=Dataset.from_dict({"input_ids": prompts[:BATCH]}),
+            eval_dataset=Dataset.from_dict({"input_ids": prompts[: work.batch]}),
             callbacks=[Clock()],
         ).train()
     pairs = list(itertools.pairwise(marks))[FIRST - 2 :]
-    return [b[0] - a[0] for a, b in pairs], [b[1] - a[1] for a, b in pairs]
+    return {"seconds": [b[0] - a[0] for a, b in pairs], "cpu": [b[1] - a[1] for a, b in pairs]}
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import secrets
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 from omegaconf import DictConfig
 
@@ -72,34 +73,37 @@ class Leader:
         data = [str(Path(settings.text(env)).expanduser()) for env in ("DATA", "VAL_DATA") if settings.text(env)]
         mine = facts.of_paths(models, data)
         mine = {kind: {path: found for path, found in paths.items() if found} for kind, paths in mine.items()}
-        marker = settings.output / f".meeting-{secrets.token_hex(8)}"
+        used = {str(folder) for folder in (run.checkpoints, resumed and resumed.parent) if folder}
+        answers = self._looked(meeting, checkpoints=sorted(used), **{kind: list(paths) for kind, paths in mine.items()})
+        names = {rank: meeting.members[rank].name for rank in answers}
+        faults = [line for rank, seen in answers.items() for line in facts.unlike(names[rank], mine, seen)]
+        if faults:
+            raise UserError(*faults)
+        self._say(f"{meeting.nodes} machines: the same kit, packages, settings, model and data")
+        alone = [rank for rank, seen in sorted(answers.items()) if not seen["outputs"]]
+        for rank in alone:
+            self._say(f"{names[rank]}: does not share {settings.output}; checkpoints are copied to and from machine 0")
+        return [str(meeting.members[rank].facts["address"]) for rank in alone]
+
+    def _looked(self, meeting: Meeting, **paths: list[str]) -> dict[int, dict[str, Any]]:
+        """Return what each machine sees, of the outputs too; of clocks that are apart, the person is told."""
+        marker = self._settings.output / f".meeting-{secrets.token_hex(8)}"
         marker.parent.mkdir(parents=True, exist_ok=True)
         marker.write_text("")
         try:
             before = time.time()
-            paths = {kind: list(found) for kind, found in mine.items()}
-            used = sorted({str(folder) for folder in (run.checkpoints, resumed and resumed.parent) if folder})
-            answers = meeting.ask(look={**paths, "marker": str(marker), "checkpoints": used})
+            answers = meeting.ask(look={**paths, "marker": str(marker)})
             took = time.time() - before
         finally:
             marker.unlink()
-        faults: list[str] = []
         for rank, seen in answers.items():
-            who = meeting.members[rank].name
-            faults += facts.unlike(who, mine, seen)
             apart = seen["time"] - before
             if not -facts.CLOCKS < apart < took + facts.CLOCKS:
                 self._say(
-                    f"warning: {who}: its clock is {apart:+.0f} s from that of machine 0; files and logs mix them up"
+                    f"warning: {meeting.members[rank].name}: its clock is {apart:+.0f} s from that of machine 0; files "
+                    "and logs mix them up"
                 )
-        if faults:
-            raise UserError(*faults)
-        self._say(f"{meeting.nodes} machines: the same kit, packages, settings, model and data")
-        alone = [meeting.members[rank] for rank, seen in sorted(answers.items()) if not seen["outputs"]]
-        if alone:
-            names = ", ".join(member.name for member in alone)
-            self._say(f"{names}: does not share {settings.output}; checkpoints are copied to and from machine 0")
-        return [str(member.facts["address"]) for member in alone]
+        return answers
 
     def start_ray(self, run: Run, config: DictConfig, tmp: Path, python: Path | None) -> None:
         """Start Ray here, then on the others, with what ``config`` gives to each machine.
