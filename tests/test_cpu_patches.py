@@ -36,7 +36,7 @@ def test_nothing_is_active_on_cuda(platform) -> None:
         from trainer.import_hook import AfterImport
         assert "cpu" not in PlatformRegistry.registered_names()
         hooks = [finder for finder in sys.meta_path if isinstance(finder, AfterImport)]
-        assert not any(name in VERL_PATCHES for hook in hooks for name in hook.actions)
+        assert not any(action in VERL_PATCHES.values() for hook in hooks for action in hook.actions.values())
         import verl.utils.distributed as distributed
         assert distributed.initialize_global_process_group_ray.__module__ == "verl.utils.distributed"
         vllm_plugin.register()
