@@ -48,6 +48,11 @@ def train_sh(*arguments: str, root: Path = ROOT, timeout: float = 180, cwd: Path
     return Result(done.returncode, done.stdout, done.stderr)
 
 
+def can_mount() -> bool:
+    """Whether a process may have a mount namespace of its own, in which a folder is another one."""
+    return not subprocess.run(["unshare", "-rm", "true"], check=False, capture_output=True).returncode
+
+
 def metrics(run: Path) -> dict[int, dict[str, Any]]:
     """Return a run's metrics by step."""
     rows = map(json.loads, (run / "metrics.jsonl").read_text().splitlines())

@@ -46,6 +46,7 @@ FILES = ("actor_rollout_ref.model.path", "critic.model.path", "data.train_files"
 UNTOLD = (
     *("trainer.resume", "trainer.default_local_dir", "trainer.rollout_data_dir", "trainer.validation_data_dir"),
     *("trainer.experiment_name", "trainer.val_before_train", "ray_kwargs", "critic.model.tokenizer_path"),
+    "trainer.v1.ppo_kit.apart",  # which machines those are is told at each start
     "actor_rollout_ref.rollout.agent.agent_loop_config_path",
 )
 WIDEST = 40  # characters of a value

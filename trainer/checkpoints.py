@@ -48,13 +48,10 @@ def begin(folder: Path) -> None:
 
 def commit(folder: Path, facts: Mapping[str, Any]) -> None:
     """Bring every file to the disk, then mark the folder as a checkpoint; ``facts`` are written into the mark."""
-    files = {}
-    for path in sorted(folder.rglob("*")):
+    for path in folder.rglob("*"):
         _to_disk(path)
-        if path.is_file():
-            files[str(path.relative_to(folder))] = path.stat().st_size
     _to_disk(folder)
-    state.write_json(folder / MARK, {"step": step_of(folder), "files": files, **facts})
+    state.write_json(folder / MARK, {"step": step_of(folder), "files": files(folder), **facts})
     _to_disk(folder)
     _to_disk(folder.parent)
 
@@ -117,15 +114,15 @@ def facts(folder: Path) -> dict[str, Any]:
 def damage(folder: Path) -> str:
     """Return what is wrong with the files of a checkpoint that was whole once; empty where nothing is."""
     try:
-        files = facts(folder).get("files", {})
+        saved = facts(folder).get("files", {})
     except ValueError as error:
         return f"{folder / MARK} cannot be read ({error})"
-    for name, size in files.items():
+    for name, bytes_then in saved.items():
         path = folder / name
         if not path.is_file():
             return f"{path} is gone"
-        if path.stat().st_size != size:
-            return f"{path} has {path.stat().st_size:,} bytes, and was saved with {size:,}"
+        if path.stat().st_size != bytes_then:
+            return f"{path} has {path.stat().st_size:,} bytes, and was saved with {bytes_then:,}"
     return ""
 
 
@@ -167,9 +164,15 @@ def prune(root: Path, keep: int, keep_best: bool) -> None:
             remove(folder_of(root, step))
 
 
+def files(folder: Path) -> dict[str, int]:
+    """Return the files of a checkpoint, or of what is to be one, with their sizes in bytes; names are relative."""
+    found = sorted(path for path in folder.rglob("*") if path.is_file())
+    return {str(path.relative_to(folder)): path.stat().st_size for path in found}
+
+
 def size(folder: Path) -> int:
     """Return the bytes of a checkpoint."""
-    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    return sum(files(folder).values())
 
 
 def free(root: Path) -> int:

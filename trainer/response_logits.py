@@ -23,11 +23,24 @@ def read_positions(prompts: torch.Tensor, responses: torch.Tensor) -> tuple[torc
     ``prompts`` and ``responses`` are nested, (B, p) and (B, r); the first result is (sum of r,), the second (B,).
     """
     before, lengths = prompts.offsets().diff(), responses.offsets().diff()
-    first = (before + lengths).cumsum(0) - lengths - 1  # of each sequence
-    within = torch.arange(int(lengths.sum()), device=lengths.device) - (lengths.cumsum(0) - lengths).repeat_interleave(
-        lengths
-    )
-    return first.repeat_interleave(lengths) + within, lengths
+    ends = lengths.cumsum(0)
+    shift = before.cumsum(0) - 1  # of a sequence's responses against a batch of responses alone
+    return torch.arange(int(ends[-1]), device=ends.device) + shift.repeat_interleave(lengths), lengths
+
+
+def read_logits(logits: torch.Tensor, positions: torch.Tensor, rows: torch.Tensor, ends: torch.Tensor) -> torch.Tensor:
+    """Return (tokens, V), the logits at ``positions``, of a padded batch's last columns: ``logits``, (B, kept, V).
+
+    ``rows`` are the sequences that the positions are in, (tokens,); ``ends``, (B + 1,), are where sequences end.
+    """
+    kept, longest = logits.shape[1], int(ends.diff().max())
+    return logits.flatten(0, 1)[rows * kept + positions - ends[rows] - (longest - kept)]
+
+
+def spread(values: torch.Tensor, positions: torch.Tensor, offsets: torch.Tensor) -> torch.Tensor:
+    """Return a nested tensor of whole sequences, (B, p + r), with ``values`` at ``positions`` and zeros elsewhere."""
+    whole = values.new_zeros(int(offsets[-1])).index_copy(0, positions, values)
+    return torch.nested.nested_tensor_from_jagged(whole, offsets)
 
 
 def engine(module: ModuleType) -> type:
@@ -56,38 +69,30 @@ def engine(module: ModuleType) -> type:
                 return super().prepare_model_outputs(output, output_args, micro_batch, logits_processor_func)
             positions, lengths = output_args["read"], output_args["read_lengths"]
             offsets = micro_batch["input_ids"].offsets()
-            logits = output.logits.flatten(0, 1)  # (tokens, V)
             if "temperature" in output_args:  # padded
-                sizes, kept = offsets.diff(), output.logits.shape[1]
-                rows = torch.arange(len(sizes), device=positions.device).repeat_interleave(lengths)
-                longest = int(sizes.max())
-                logits = logits[rows * kept + positions - offsets[rows] - (longest - kept)]
-                temperature = output_args["temperature"][rows]
+                rows = torch.arange(len(lengths), device=positions.device).repeat_interleave(lengths)
+                logits, temperature = read_logits(output.logits, positions, rows, offsets), output_args["temperature"]
+                temperature = temperature[rows]
             else:
-                temperature = output_args["temperature_rmpad"][positions]
+                logits, temperature = output.logits.flatten(0, 1), output_args["temperature_rmpad"][positions]
             logits = module._scale_logits_by_temperature(
                 logits, temperature.unsqueeze(-1), is_unit_temperature=output_args["temperature_is_one"]
             )
             found = {}
             with_entropy = tu.get_non_tensor_data(data=micro_batch, key="calculate_entropy", default=False)
             if with_entropy:
-                entropy = self.compute_entropy_from_logits
-                told = tu.get_non_tensor_data(data=micro_batch, key=ENTROPY_TOLD, default=False)
-                with torch.set_grad_enabled(torch.is_grad_enabled() and not told):
-                    found["entropy"] = (
-                        torch.utils.checkpoint.checkpoint(entropy, logits)
-                        if self.engine_config.entropy_checkpointing
-                        else entropy(logits)
-                    )
+                found["entropy"] = self._entropy(logits, micro_batch)
             labels = output_args["input_ids_rmpad_rolled"][positions]
             found["log_probs"] = logprobs_from_logits(logits, labels, inplace_backward=not with_entropy)
-            total = int(offsets[-1])
-            return {
-                name: torch.nested.nested_tensor_from_jagged(
-                    values.new_zeros(total).index_copy(0, positions, values), offsets
-                )
-                for name, values in found.items()
-            }
+            return {name: spread(values, positions, offsets) for name, values in found.items()}
+
+        def _entropy(self, logits: torch.Tensor, micro_batch: Any) -> Any:
+            entropy = self.compute_entropy_from_logits
+            told = tu.get_non_tensor_data(data=micro_batch, key=ENTROPY_TOLD, default=False)
+            with torch.set_grad_enabled(torch.is_grad_enabled() and not told):
+                if self.engine_config.entropy_checkpointing:
+                    return torch.utils.checkpoint.checkpoint(entropy, logits)
+                return entropy(logits)
 
         def _reads_all(self, micro_batch: Any) -> bool:
             model = self.module.get_base_model() if hasattr(self.module, "get_base_model") else self.module

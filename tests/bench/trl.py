@@ -23,7 +23,6 @@ from tests.bench import step
 from trainer import ROOT
 
 HOME, VERSION = ROOT / "outputs" / "cache" / "bench-trl", "1.12.0"
-FIRST = 3  # steps before it warm up
 
 
 @dataclass(frozen=True)
@@ -65,8 +64,8 @@ def main() -> None:
     done = subprocess.run(words, cwd=ROOT, env=os.environ | own, stdout=subprocess.PIPE, text=True, check=True)
     theirs = json.loads(done.stdout.splitlines()[-1])
     ours = {
-        "seconds": [each["timing_s/step"] for each in steps[FIRST - 1 :]],
-        "cpu": [sum(each.values()) for each in used[FIRST - 2 :]],
+        "seconds": [each["timing_s/step"] for each in steps[step.FIRST - 1 :]],
+        "cpu": [sum(each.values()) for each in used[step.FIRST - 2 :]],
     }
     print(f"| {options.work} | seconds a step | CPU seconds |\n|---|---|---|")
     for name, found in ((f"TRL {VERSION}", theirs), ("the kit", ours)):
@@ -146,7 +145,7 @@ def train(work: Work, steps: int) -> dict[str, list[float]]:
             eval_dataset=Dataset.from_dict({"input_ids": prompts[: work.batch]}),
             callbacks=[Clock()],
         ).train()
-    pairs = list(itertools.pairwise(marks))[FIRST - 2 :]
+    pairs = list(itertools.pairwise(marks))[step.FIRST - 2 :]
     return {"seconds": [b[0] - a[0] for a, b in pairs], "cpu": [b[1] - a[1] for a, b in pairs]}
 
 

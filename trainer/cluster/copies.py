@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import ray
-from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
+from trainer import checkpoints
 from trainer.checkpoints import MARK
+from trainer.cluster import links
 
 CHUNK = 64 << 20  # bytes that travel at a time
 OF_RANK = re.compile(r"_rank_(\d+)\.pt$")
@@ -28,7 +29,7 @@ class Disk:
 
     def files(self, folder: Path) -> dict[str, int]:
         """Return the files with their sizes in bytes."""
-        return sizes(folder)
+        return checkpoints.files(folder)
 
     def read(self, folder: Path, name: str, start: int) -> bytes:
         """Return ``CHUNK`` bytes of a file, fewer at its end."""
@@ -66,8 +67,7 @@ class Copies:
         actor = ray.remote(Disk)
         for node in ray.nodes():
             if node["Alive"] and node["NodeManagerAddress"] in addresses:
-                place = NodeAffinitySchedulingStrategy(node["NodeID"], soft=False)
-                self._disks[node["NodeID"]] = actor.options(num_cpus=0, scheduling_strategy=place).remote()
+                self._disks[node["NodeID"]] = actor.options(**links.on(node)).remote()
 
     @contextlib.contextmanager
     def gathered(self, folder: Path) -> Iterator[None]:
@@ -97,7 +97,7 @@ class Copies:
             return
         folder = Path(path)
         places = ray.get([worker.__ray_call__.remote(_place) for worker in group.workers])
-        files = list(sizes(folder))
+        files = list(checkpoints.files(folder))
         self._remove(folder)
 
         def send(node: str, disk: Any) -> None:
@@ -126,12 +126,6 @@ def _fetch(disk: Any, folder: Path) -> None:
         with (folder / name).open("wb") as file:
             for start in range(0, size, CHUNK):
                 file.write(ray.get(disk.read.remote(folder, name, start)))
-
-
-def sizes(folder: Path) -> dict[str, int]:
-    """Return the files of a folder with their sizes in bytes."""
-    found = sorted(path for path in folder.rglob("*") if path.is_file())
-    return {str(path.relative_to(folder)): path.stat().st_size for path in found}
 
 
 def needed(files: Iterable[str], ranks: set[int]) -> list[str]:

@@ -64,14 +64,15 @@ def _machines(nodes: int, per_node: int) -> list[dict[str, Any]]:
         time.sleep(1)
 
 
-def _on(machine: dict[str, Any], gpus: int = 0) -> dict[str, Any]:
+def on(machine: dict[str, Any], gpus: int = 0) -> dict[str, Any]:
+    """Return Ray's options of what is to run on a machine, one of ``ray.nodes()``."""
     strategy = NodeAffinitySchedulingStrategy(machine["NodeID"], soft=False)
-    return {"scheduling_strategy": strategy, "num_cpus": 0, "num_gpus": gpus, "max_retries": 0}
+    return {"scheduling_strategy": strategy, "num_cpus": 0, "num_gpus": gpus}
 
 
 def _store(machine: dict[str, Any]) -> float:
     """Return the seconds of an object's way to a machine and back."""
-    back = ray.remote(_copy).options(**_on(machine))
+    back = ray.remote(max_retries=0)(_copy).options(**on(machine))
     seconds = 0.0
     for _ in range(2):  # the first starts a process
         there = ray.put(np.random.default_rng(0).integers(0, 255, SIZE, dtype=np.uint8))
@@ -94,9 +95,9 @@ def _copy(array: Any) -> Any:
 
 def _reduce(machines: list[dict[str, Any]], cuda: bool) -> float:
     """Return the seconds of an all-reduce: the slowest machine's fastest round but the first."""
-    first = ray.remote(_address).options(**_on(machines[0]))
+    first = ray.remote(max_retries=0)(_address).options(**on(machines[0]))
     meeting = ray.get(first.remote(machines[0]["NodeManagerAddress"]), timeout=LOADING)
-    join = [ray.remote(_take_part).options(**_on(each, int(cuda))) for each in machines]
+    join = [ray.remote(max_retries=0)(_take_part).options(**on(each, int(cuda))) for each in machines]
     tasks = [each.remote(meeting, rank, len(join), cuda) for rank, each in enumerate(join)]
     return float(max(ray.get(tasks, timeout=LOADING + PATIENCE)))
 
