@@ -25,6 +25,9 @@ NOT_IN_VERLS_YAML = {
     "actor_rollout_ref.rollout.enable_sleep_mode": "workers/config/rollout.py, RolloutConfig",
     "actor_rollout_ref.model.override_config.attn_implementation": "workers/config/model.py, HFModelConfig",
     "critic.model.override_config.attn_implementation": "workers/config/model.py, HFModelConfig",
+    "actor_rollout_ref.actor.optim.override_optimizer_config": "workers/config/optimizer.py, the optimizer's",
+    "actor_rollout_ref.rollout.engine_kwargs.vllm": "arguments of vLLM's engine",
+    "critic.optim.override_optimizer_config": "workers/config/optimizer.py, the optimizer's",
     "ray_kwargs.ray_init": "arguments of ray.init",
     "ray_kwargs.node": "the kit's own: trainer/cluster/leader.py",
     "reward.reward_model.rollout.enable_sleep_mode": "workers/config/rollout.py, RolloutConfig",
@@ -182,7 +185,7 @@ def test_each_knob_reaches_the_keys_that_the_table_names(small_model) -> None:
             value = compose.select(config, key)
             if knob.env == "DTYPE" and not isinstance(value, str):
                 value = value["param_dtype"]
-            by_name = {"LOGGER": ["tensorboard", "file"], "OFFLOAD": True, "DUAL_CLIP": math.inf}
+            by_name = {"LOGGER": ["tensorboard", "file"], "OFFLOAD": True, "DUAL_CLIP": math.inf, "OLD_LOG_PROBS": True}
             assert value == by_name.get(knob.env, knob.parse(text)), key
 
 
@@ -199,7 +202,7 @@ def test_precedence(small_model, monkeypatch) -> None:
 
     with_defaults = resolved(small_model, 1)
     assert with_defaults.actor_rollout_ref.actor.clip_ratio_c == 3.0  # verl's own
-    assert with_defaults.actor_rollout_ref.actor.calculate_entropy is True  # config/ppo.yaml, over verl's False
+    assert with_defaults.data.filter_overlong_prompts is True  # config/ppo.yaml, over verl's False
     assert with_defaults.actor_rollout_ref.actor.optim.lr == 1e-6  # config/ppo.yaml, by the table's default
     assert lr(LR="2e-6") == 2e-6
     assert lr("actor_rollout_ref.actor.optim.lr=3e-3", LR="2e-6") == 3e-3

@@ -6,6 +6,7 @@ A test here that fails after an upgrade of verl or vLLM says that a patch can go
 import importlib.metadata
 
 import pytest
+import torch
 
 from tests.upstream import UNDO, run
 
@@ -90,6 +91,24 @@ def test_reference_offload() -> None:
     assert unpatched.returncode, "torch now ignores pin_memory on the CPU: drop patches.reference_offload"
 
 
+FILLED = """
+    import verl
+    {undo}
+    from verl.workers.engine.fsdp import transformer_impl as impl
+    import torch
+    impl.enable_full_determinism(seed=3)
+    print(torch.rand(1).item(), torch.are_deterministic_algorithms_enabled(), torch.empty(4).isnan().all().item())
+"""
+
+
+def test_determinism() -> None:
+    """verl/workers/engine/utils.py asks torch for determinism, which then fills memory that is written to anyway."""
+    patched, unpatched = (run(FILLED.format(undo=undo)).stdout.split()[-3:] for undo in ("", UNDO))
+    assert patched[1:] == ["True", "False"]
+    assert unpatched[1:] == ["True", "True"], "torch now leaves that memory alone: drop patches.determinism"
+    assert patched[0] == unpatched[0], "the seed is another one"
+
+
 LAYER = """
     import torch
     import vllm.model_executor.layers.utils as layers
@@ -136,6 +155,42 @@ def test_the_agent_loop_seeds_each_sample_apart() -> None:
     assert all(0 <= seed < 2**31 for seed in seeds)
     assert sample_seed(1, 2, 3, 4) == sample_seed(1, 2, 3, 4) != sample_seed(2, 2, 3, 4)
     assert sample_seed(1, 2, 0, 0, "37+85=") != sample_seed(1, 2, 0, 0, "10+11=")
+
+
+SAMPLES = """
+    import torch
+    import vllm.v1.sample.ops.topk_topp_sampler as ops
+    if {patched}:
+        from trainer.cpu.vllm_plugin import register
+        register()
+    sampler = ops.TopKTopPSampler("processed_logprobs")
+    own = [torch.Generator().manual_seed(seed) for seed in (1, 2)]
+    logits = torch.tensor([[0.0, 1.0, -1.0, 2.0]] * 2)
+    words, told = sampler.forward_cpu(logits.clone(), dict(enumerate(own)), None, None)
+    assert torch.equal(told, logits.log_softmax(-1)) and words.shape == (2,)
+    again = [torch.Generator().manual_seed(seed) for seed in (1, 2)]
+    assert torch.equal(words, sampler.forward_cpu(logits.clone(), dict(enumerate(again)), None, None)[0])
+    fresh = torch.Generator().manual_seed(1)
+    torch.rand(1, generator=fresh, dtype=torch.float64)
+    print(torch.equal(own[0].get_state(), fresh.get_state()))
+"""
+
+
+def test_rollout_samples() -> None:
+    """vllm/v1/sample/ops/topk_topp_sampler.py draws a number for each word."""
+    patched = run(SAMPLES.format(patched=True))
+    assert patched.stdout.split()[-1:] == ["True"], patched.stderr
+    kept = run(SAMPLES.format(patched=False))
+    assert kept.stdout.split()[-1:] == ["False"], f"drop patches.rollout_samples {kept.stderr}"
+
+
+def test_words_are_sampled_as_often_as_they_should_be() -> None:
+    from trainer.cpu.patches import sampled
+
+    odds = torch.tensor([0.0, 0.25, 0.0, 0.5, 0.125, 0.125, 0.0])
+    draws = torch.arange(800, dtype=torch.float64) / 800
+    assert torch.bincount(sampled(odds.expand(800, -1), draws), minlength=7).tolist() == [0, 200, 0, 400, 100, 100, 0]
+    assert sampled(odds.unsqueeze(0), torch.tensor([1 - 2**-53], dtype=torch.float64)).tolist() == [5]
 
 
 WAITS = """

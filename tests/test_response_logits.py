@@ -108,5 +108,6 @@ def test_positions() -> None:
 def test_verl_takes_it(monkeypatch) -> None:
     monkeypatch.setenv("VERL_ENGINE_DEVICE", "cuda")
     for backend in ("fsdp", "fsdp2"):
-        assert EngineRegistry.get_engine_cls("language_model", backend).__name__ == "ResponseLogits"
-        assert EngineRegistry.get_engine_cls("value_model", backend) is transformer_impl.FSDPEngineWithValueHead
+        actor, critic = (EngineRegistry.get_engine_cls(f"{kind}_model", backend) for kind in ("language", "value"))
+        assert [kind.__name__ for kind in actor.__mro__[:3]] == ["Passes", "ResponseLogits", "FSDPEngineWithLMHead"]
+        assert [kind.__name__ for kind in critic.__mro__[:2]] == ["Passes", "FSDPEngineWithValueHead"]

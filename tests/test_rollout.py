@@ -16,9 +16,10 @@ from verl.workers.rollout.llm_server import LLMServerClient
 from verl.workers.rollout.replica import TokenOutput
 from verl.workers.rollout.router import GlobalRequestLoadBalancer
 
+from trainer.rollout import rows
 from trainer.rollout.client import BatchClient
 from trainer.rollout.finished import as_finished
-from trainer.rollout.worker import BatchWorker
+from trainer.rollout.worker import BatchManager, BatchWorker
 
 PROMPTS = ["1+1=", "12+30=", "7+2=", "9+9="]
 REFUSED, DEADLY = 666, 667  # tokens
@@ -170,7 +171,10 @@ def generate(
     batch = batch_of(prompts, truths)
 
     async def run() -> None:
-        await made.generate_sequences(batch)
+        if await made.takes(list(batch.keys())):
+            await made.generate_columns(rows.columns(batch), False)
+        else:
+            await made.generate_sequences(batch)
         while made.background_tasks:
             await asyncio.gather(*made.background_tasks)
 
@@ -219,8 +223,8 @@ def test_a_server_that_dies_ends_the_batch(cluster: Cluster) -> None:
 
 @pytest.mark.parametrize("other", ["tool_agent", "own n", "images", "sglang", "disaggregated"])
 def test_what_is_not_single_turn_text_goes_verls_way(cluster: Cluster, other: str) -> None:
-    made, batch = worker(BatchClient(OmegaConf.create({}), cluster.balancer), None), batch_of(PROMPTS)
-    assert asyncio.run(made._takes(batch))
+    made, names = worker(BatchClient(OmegaConf.create({}), cluster.balancer), None), list(batch_of(PROMPTS).keys())
+    assert asyncio.run(made.takes(names))
     if other == "tool_agent":
         made.rollout_config.agent.default_agent_loop = other
     elif other == "sglang":
@@ -228,7 +232,45 @@ def test_what_is_not_single_turn_text_goes_verls_way(cluster: Cluster, other: st
     elif other == "disaggregated":
         made.rollout_config.disaggregation.enabled = True
     elif other == "own n":
-        tu.assign_non_tensor_data(batch, "__rollout_n__", 2)
+        names.append("__rollout_n__")
     else:
         made.processor = object()
-    assert not asyncio.run(made._takes(batch))
+    assert not asyncio.run(made.takes(names))
+
+
+@ray.remote
+class Started:
+    """A worker that notes what it was started with."""
+
+    def __init__(self, takes: bool) -> None:
+        self._takes, self.got = takes, list[Any]()
+
+    def takes(self, names: list[str]) -> bool:
+        """As ``BatchWorker``."""
+        return self._takes
+
+    def generate_columns(self, columns: dict[str, Any], validate: bool) -> None:
+        """As ``BatchWorker``."""
+        self.got.append((list(columns["uid"]), validate))
+
+    def generate_sequences(self, batch: Any) -> None:
+        """As verl's."""
+        self.got.append((list(batch["uid"]), "verl's way"))
+
+    def seen(self) -> list[Any]:
+        """Return it."""
+        return self.got
+
+
+@pytest.mark.usefixtures("cluster")
+@pytest.mark.parametrize(("takes", "validate"), [(True, False), (True, True), (False, False)])
+def test_each_worker_starts_on_a_part(takes: bool, validate: bool) -> None:
+    made = BatchManager.__new__(BatchManager)
+    made.agent_loop_workers = [Started.remote(takes) for _ in range(3)]
+    batch = batch_of(["1+1="] * 4)
+    if validate:
+        tu.assign_non_tensor_data(batch, "validate", True)
+    made.generate_sequences(batch)
+    how = validate if takes else "verl's way"
+    seen = [ray.get(worker.seen.remote()) for worker in made.agent_loop_workers]
+    assert seen == [[(["u0", "u1"], how)], [(["u2", "u3"], how)], []]

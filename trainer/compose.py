@@ -15,10 +15,10 @@ from omegaconf.errors import OmegaConfBaseException
 
 from reward.secret import secrets
 from trainer import ROOT
-from trainer.algorithm.faults import of_schedule
+from trainer.algorithm.faults import of_sampling, of_schedule
 from trainer.knobs import AUTO, load_knobs
 from trainer.settings import Settings, UserError, as_env
-from trainer.shape import micro_batch
+from trainer.shape import MICRO_BATCH_TOKENS, micro_batch
 
 
 def _micro_batch(mini_batch: int, *, _root_: DictConfig) -> int:
@@ -37,6 +37,12 @@ def _micro_batch(mini_batch: int, *, _root_: DictConfig) -> int:
     )
 
 
+def _pass_tokens(*, _root_: DictConfig) -> int:
+    """Return the tokens that a pass without gradients may hold on one rank: what an update's pass is fitted to."""
+    asked, length = os.environ["MICRO_BATCH_SIZE"], _tokens_of(1, _root_=_root_)
+    return int(asked) * length if asked != "auto" else max(MICRO_BATCH_TOKENS[_root_.trainer.device], length)
+
+
 def _tokens_of(samples: int, *, _root_: DictConfig) -> int:
     """Return the tokens of ``samples`` of full length."""
     return samples * (int(_root_.data.max_prompt_length) + int(_root_.data.max_response_length))
@@ -45,6 +51,7 @@ def _tokens_of(samples: int, *, _root_: DictConfig) -> int:
 OmegaConf.register_new_resolver("if", lambda test, yes, no: yes if test else no, replace=True)
 OmegaConf.register_new_resolver("listed", lambda word, words: bool({word, "all"} & set(words.split(","))), replace=True)
 OmegaConf.register_new_resolver("micro_batch", _micro_batch, replace=True)
+OmegaConf.register_new_resolver("pass_tokens", _pass_tokens, replace=True)
 OmegaConf.register_new_resolver("tokens_of", _tokens_of, replace=True)
 # What was given, or else what stands for auto and none.
 OmegaConf.register_new_resolver("given", lambda value, other: other if value in (None, AUTO) else value, replace=True)
@@ -92,6 +99,7 @@ def resolve(environment: Mapping[str, str], settings: Settings) -> DictConfig:
             raise UserError(_one_line(error, settings.overrides)) from None
     faults = _unread_knobs(config, settings)
     faults += of_schedule(config.actor_rollout_ref.actor.optim, config.trainer.v1.ppo_kit.target_kl)
+    faults += of_sampling(config.actor_rollout_ref.rollout, config.algorithm.rollout_correction.bypass_mode)
     if faults:
         raise UserError(*faults)
     return config

@@ -41,7 +41,7 @@ def of_config(settings: Settings, plan: Plan, run: Run, tmp: Path) -> dict[str, 
         "KIT_TOTAL_STEPS": "null" if total is None else str(total),
         "KIT_EPOCHS": str(_epochs(plan, total, steps) or settings.integer("EPOCHS")),
         "KIT_FLASH": "true" if attention.has_flash() else "",
-        "KIT_MODEL_LENGTH": str(max(length, 128)),  # vLLM's KV cache comes in blocks of 128 tokens
+        "KIT_MODEL_LENGTH": str(length),
         "KIT_BUCKET_MB": str(plan.bucket_mb),
         "KIT_RESUME": str(plan.start.checkpoint or ""),
         "KIT_VALIDATE_FIRST": str(not _is_validated(plan, run)).lower(),

@@ -20,7 +20,7 @@ from reward.judge import cluster
 from reward.model.spec import Spec
 from reward.moments import RunningMoments
 from reward.zscore import ZScores
-from trainer import changes, checkpoints, early_stop, progress, saving, step, transfer, validation
+from trainer import changes, checkpoints, early_stop, passes, progress, saving, step, transfer, validation
 from trainer.algorithm import guard, kl, losses, state
 from trainer.algorithm.metrics import watched
 from trainer.algorithm.options import Options
@@ -120,26 +120,41 @@ class KitPPOTrainer(PPOTrainerSync):  # type: ignore[misc]
         self.unscored, found = transfer.settle_rewards(batch, self.zscores)
         self.scored_share = 1 - found["reward/unscored_share"]
         metrics.update(found)
-        return super()._compute_old_log_prob(transfer.for_models(batch), metrics=metrics)
+        if step.bypasses(self.config.algorithm.get("rollout_correction", None)):
+            return super()._compute_old_log_prob(batch, metrics=metrics)
+        names = {"log_probs": "old_log_probs", "entropy": "entropy"}
+        self._pass(self.actor_rollout_wg.compute_log_prob, batch, names, calculate_entropy=True)
+        return batch
+
+    def _pass(self, method: Any, batch: Any, names: dict[str, str], **extra: Any) -> None:
+        rollout, places = self.config.actor_rollout_ref.rollout, self.actor_rollout_wg._dispatch_info["actor"]
+        limits = passes.Limits(rollout.temperature, rollout.log_prob_max_token_len_per_gpu, max(places) + 1)
+        passes.run(method, batch, names, limits, **extra)
 
     def _compute_ref_log_prob(self, batch: Any, metrics: dict[str, Any]) -> Any:
-        """Compute the reference; then take back the order to switch adapters off, which verl leaves to the critic.
+        """Compute the reference: the actor without its adapters, where it has any.
 
-        verl/trainer/ppo/v1/trainer_base.py, ``metadata["no_lora_adapter"] = True``: the critic has no adapters, and
-        dies of it with ``AttributeError: ... no attribute 'disable_adapter'``.
+        verl/trainer/ppo/v1/trainer_base.py, ``metadata["no_lora_adapter"] = True``, leaves that order in the batch: the
+        critic has no adapters, and dies of it with ``AttributeError: ... no attribute 'disable_adapter'``.
         """
-        batch = super()._compute_ref_log_prob(transfer.for_models(batch), metrics=metrics)
-        batch.extra_info.pop("no_lora_adapter", None)
+        names = {"log_probs": "ref_log_prob"}
+        if self.ref_in_actor:
+            method = self.actor_rollout_wg.compute_log_prob
+            self._pass(method, batch, names, calculate_entropy=False, no_lora_adapter=True)
+        else:
+            self._pass(self.ref_policy_wg.compute_ref_log_prob, batch, names, calculate_entropy=False)
         return batch
 
     def _compute_values(self, batch: Any, metrics: dict[str, Any]) -> Any:
-        return super()._compute_values(transfer.for_models(batch), metrics=metrics)
+        self._pass(self.critic_wg.infer_batch, batch, {"values": "values"})
+        return batch
 
     def _compute_advantage(self, batch: Any, metrics: dict[str, Any]) -> Any:
         """Check, shape the rewards, charge the KL, estimate advantages."""
         algorithm, options = self.config.algorithm, self.options
         data, response_mask = transfer.read_step(batch)
         step.check(data, batch.keys, Path(self.config.trainer.default_local_dir), self.global_steps)
+        metrics.update(step.of_policy(data, self.config.actor_rollout_ref.actor))
         controller = self.kl_ctrl_in_reward if algorithm.use_kl_in_reward else None
         lengths = response_mask.offsets().diff()
         metrics["response_length/truncated"] = float((lengths >= self.config.data.max_response_length).float().mean())
@@ -161,7 +176,7 @@ class KitPPOTrainer(PPOTrainerSync):  # type: ignore[misc]
         if self.scored_share == 0:
             return batch
         batch.extra_info.update({losses.SCORED_SHARE: self.scored_share, losses.STEP: self.global_steps})
-        return super()._update_critic(transfer.for_models(batch), metrics=metrics)
+        return super()._update_critic(transfer.fetching(batch, transfer.CRITIC_FIELDS), metrics=metrics)
 
     def _update_actor(self, batch: Any, metrics: dict[str, Any]) -> Any:
         """Update the actor, unless no sample has a verdict; with ``target_kl``, epoch by epoch."""
@@ -169,7 +184,7 @@ class KitPPOTrainer(PPOTrainerSync):  # type: ignore[misc]
             return batch
         batch.extra_info.update({losses.SCORED_SHARE: self.scored_share, losses.STEP: self.global_steps})
         batch.extra_info[ENTROPY_TOLD] = not self.config.actor_rollout_ref.actor.entropy_coeff
-        batch = transfer.for_models(batch)
+        batch = transfer.fetching(batch, transfer.ACTOR_FIELDS)
         update = super()._update_actor
         if self.options.target_kl is None:
             return update(batch, metrics=metrics)

@@ -105,11 +105,3 @@ def engine(module: ModuleType) -> type:
             )
 
     return ResponseLogits
-
-
-def register(module: ModuleType) -> None:
-    """Have verl take that engine on this machine's devices, where it would take its own."""
-    from verl.utils.device import get_vendor
-    from verl.workers.engine.base import EngineRegistry
-
-    EngineRegistry.register("language_model", ["fsdp", "fsdp2"], device="cuda", vendor=get_vendor())(engine(module))

@@ -8,8 +8,10 @@ from typing import Any
 
 import torch
 from verl.protocol import DataProto
+from verl.trainer.ppo.core_algos import agg_loss
 from verl.trainer.ppo.rollout_corr_helper import compute_rollout_correction_and_add_to_batch
 from verl.trainer.ppo.v1.utils import compute_advantage_for_multi_trajectories
+from verl.utils.debug.metrics import calculate_debug_metrics
 
 from reward.moments import RunningMoments
 from trainer.algorithm import advantage, guard, kl, rewards
@@ -30,6 +32,28 @@ def check(data: DataProto, keys: list[str], folder: Path, step: int) -> None:
             rows = guard.rows_not_finite(tensors[name], where)
             guard.stop(what, rows, keys, folder, f"not_finite_step_{step}", dict(tensors.items()))
             tensors[name] = tensors[name].masked_fill(~whole, 0.0)
+
+
+def bypasses(correction: Any) -> bool:
+    """Whether the log-probabilities that vLLM sampled with stand for the actor's own (``rollout_correction``)."""
+    return bool(correction and correction.get("bypass_mode", False))
+
+
+def of_policy(data: DataProto, actor: Any) -> dict[str, float]:
+    """Return verl's metrics of the actor's own pass: the entropy, and how far its probabilities are from vLLM's.
+
+    The first needs ``entropy``, (B, T), which this takes out of ``data``; the second ``rollout_log_probs``.
+    """
+    tensors = data.batch
+    if "entropy" not in tensors:
+        return {}
+    mask, entropy = tensors["response_mask"], tensors.pop("entropy")
+    mean = agg_loss(entropy, mask, actor.loss_agg_mode, loss_scale_factor=actor.loss_scale_factor)
+    found = {"actor/entropy": float(mean)}
+    if "rollout_log_probs" in tensors:
+        read = tensors.select("rollout_log_probs", "old_log_probs", "response_mask")
+        found |= calculate_debug_metrics(DataProto(batch=read.set("responses", mask)))  # of which the length is read
+    return found
 
 
 def token_level_rewards(
@@ -61,8 +85,8 @@ def token_level_rewards(
 
 def correct_rollout(data: DataProto, config: Any) -> tuple[DataProto, dict[str, float] | None]:
     """Apply verl's rollout correction; metrics are None where there is nothing to correct or not in this place."""
-    bypassed = config and config.get("bypass_mode", False)
-    if config is None or "rollout_log_probs" not in data.batch or bypassed or not data.batch["response_mask"].any():
+    there = "rollout_log_probs" in data.batch
+    if config is None or not there or bypasses(config) or not data.batch["response_mask"].any():
         return data, None
     corrected, metrics = compute_rollout_correction_and_add_to_batch(data, config)
     return corrected, metrics

@@ -13,23 +13,26 @@ from verl.workers.utils.padding import response_to_nested
 
 from reward.zscore import ZScores
 from trainer.algorithm.metrics import is_unscored, of_rewards
+from trainer.passes import MODEL_FIELDS
 
 ROW_FIELDS = ("data_source", "reward_model", "extra_info")  # of the data, which a reward function is handed
-STEP_FIELDS = ["uid", "response_mask", "rm_scores", "rollout_log_probs", "old_log_probs", "ref_log_prob", "values"]
+STEP_FIELDS = [
+    *("uid", "response_mask", "rm_scores", "rollout_log_probs", "old_log_probs", "entropy", "ref_log_prob", "values"),
+]
 
-# What passes through the models read, forward and in updates. Without a choice, verl fetches all that the data has too,
-# prompts as messages, ground truths, ..., and takes it apart row by row for each mini batch.
-MODEL_FIELDS = (
-    *("input_ids", "position_ids", "prompts", "responses", "response_mask", "loss_mask"),
-    *("multi_modal_inputs", "routed_experts", "teacher_ids", "teacher_logprobs"),
-    *("rollout_log_probs", "old_log_probs", "ref_log_prob", "values", "rm_scores", "token_level_rewards"),
-    *("advantages", "returns", "rollout_is_weights", "uid", "session_id"),
+# What a model reads, and what its loss does. Without a choice, verl fetches all that the queue has of a sample, prompts
+# as messages, ground truths, ..., and takes it apart row by row for each mini batch.
+SAMPLE_FIELDS = ("response_mask", "uid", "session_id")
+CRITIC_FIELDS = (*MODEL_FIELDS, *SAMPLE_FIELDS, "values", "returns")
+ACTOR_FIELDS = (
+    *(*MODEL_FIELDS, *SAMPLE_FIELDS, "old_log_probs", "ref_log_prob", "advantages"),
+    *("rollout_log_probs", "rollout_is_weights", "teacher_ids", "teacher_logprobs"),
 )
 
 
-def for_models(batch: Any) -> Any:
-    """Have verl fetch ``MODEL_FIELDS`` of ``batch``, those that it has; return it."""
-    batch.fields = list(MODEL_FIELDS)
+def fetching(batch: Any, fields: Sequence[str]) -> Any:
+    """Have verl fetch ``fields`` of ``batch``, those that it has; return it."""
+    batch.fields = list(fields)
     return batch
 
 

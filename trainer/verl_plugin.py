@@ -18,8 +18,15 @@ def _register_policy_loss(_: ModuleType) -> None:
     importlib.import_module("trainer.algorithm.policy_loss")
 
 
-def _register_engine(module: ModuleType) -> None:
-    importlib.import_module("trainer.response_logits").register(module)
+def register_engines(module: ModuleType) -> None:
+    """Have verl take the kit's engines on this machine's devices, where it would take its own."""
+    from verl.utils.device import get_vendor
+    from verl.workers.engine.base import EngineRegistry
+
+    passes, logits = (importlib.import_module(f"trainer.{name}") for name in ("passes", "response_logits"))
+    kinds = {"language_model": logits.engine(module), "value_model": module.FSDPEngineWithValueHead}
+    for name, kind in kinds.items():
+        EngineRegistry.register(name, ["fsdp", "fsdp2"], device="cuda", vendor=get_vendor())(passes.engine(kind))
 
 
 def _register_replica(module: ModuleType) -> None:
@@ -55,12 +62,17 @@ def own_sockets(module: ModuleType) -> None:
         kind.__init__ = initialize
 
 
+def _send_columns(module: ModuleType) -> None:
+    importlib.import_module("trainer.columns").encoder(module)
+
+
 after_import(
     {
+        "transfer_queue.utils.serial_utils": _send_columns,
         "verl.trainer.ppo.core_algos": _register_policy_loss,
         "verl.trainer.ppo.v1.trainer_sync": _register_trainer,
         "verl.utils.tracking": append_metrics,
-        "verl.workers.engine.fsdp.transformer_impl": _register_engine,
+        "verl.workers.engine.fsdp.transformer_impl": register_engines,
         "verl.workers.rollout.replica": _register_replica,
         "verl.workers.rollout.vllm_rollout.bucketed_weight_transfer": own_sockets,
         **attention.PATCHES,

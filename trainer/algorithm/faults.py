@@ -51,6 +51,15 @@ def faults(values: Mapping[str, Any]) -> list[str]:
     return [text for wrong, text in checks if wrong]
 
 
+def of_sampling(rollout: Mapping[str, Any], bypass: bool) -> list[str]:
+    """Return why what vLLM sampled with is not the policy: ``rollout`` is verl's configuration of it."""
+    keys = [key for key, whole in (("top_p", 1), ("top_k", -1)) if rollout.get(key) != whole]
+    return [
+        f"--old_log_probs rollout: {' and '.join(f'actor_rollout_ref.rollout.{key}' for key in keys)} cut the "
+        "distribution that is sampled from, and the update would take that for the policy; leave out either"
+    ] * (bypass and bool(keys))
+
+
 def of_schedule(optim: Mapping[str, Any], target_kl: float | None) -> list[str]:
     """Return what ``actor.optim`` has against ``target_kl``, whose epochs are updates of their own to verl."""
     steps, ratio = optim.get("lr_warmup_steps") or 0, optim.get("lr_warmup_steps_ratio") or 0

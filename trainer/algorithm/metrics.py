@@ -14,6 +14,7 @@ WATCHED = {
     "value_loss": ("critic/vf_loss",),
     "clip_fraction": ("actor/pg_clipfrac",),
     "explained_variance": ("critic/vf_explained_var",),
+    "actor/entropy": ("actor/entropy", "actor/entropy_loss"),  # of the pass before the update, or of the update
 }
 
 

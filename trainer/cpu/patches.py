@@ -29,6 +29,23 @@ def reference_offload(module: ModuleType) -> None:
     module.CPUOffloadPolicy = policy  # type: ignore[attr-defined]
 
 
+def determinism(module: ModuleType) -> None:
+    """verl/workers/engine/utils.py, ``torch.use_deterministic_algorithms(True, ...)`` in ``enable_full_determinism``.
+
+    torch then also fills all memory that an operation is about to write to. What reads such memory before it is written
+    is a fault elsewhere, and no seed's business.
+    """
+    original = module.enable_full_determinism
+
+    def enable_full_determinism(seed: int) -> None:
+        import torch.utils.deterministic
+
+        original(seed)
+        torch.utils.deterministic.fill_uninitialized_memory = False
+
+    module.enable_full_determinism = enable_full_determinism  # type: ignore[attr-defined]
+
+
 def rollout_weights(module: ModuleType) -> None:
     """vllm/model_executor/layers/utils.py, ``dispatch_cpu_unquantized_gemm(layer, remove_weight=True)``.
 
@@ -56,7 +73,45 @@ def rollout_waits(module: ModuleType) -> None:
     module.SpinCondition.record_read = record_read
 
 
+def rollout_samples(module: ModuleType) -> None:
+    """vllm/v1/sample/ops/topk_topp_sampler.py, ``q[i].exponential_(generator=generator)`` in ``forward_cpu``.
+
+    A response with a seed of its own takes as many random numbers a token as there are words, at 50 ns each, after as
+    many that nobody reads: as much time as a model of 135M parameters. Here it takes one number.
+    """
+    original = module.TopKTopPSampler.forward_cpu
+
+    def forward_cpu(self: Any, logits: Any, generators: dict[int, Any], k: Any, p: Any) -> tuple[Any, Any]:
+        if len(generators) != logits.shape[0]:
+            return original(self, logits, generators, k, p)  # type: ignore[no-any-return]
+        import torch
+
+        logits, told = module.apply_top_k_top_p(logits, k, p), None
+        if self.logprobs_mode == "processed_logits":
+            told = logits
+        elif self.logprobs_mode == "processed_logprobs":
+            told = logits.log_softmax(dim=-1, dtype=torch.float32)
+        own = [generators[row] for row in range(len(generators))]
+        draws = torch.cat([torch.rand(1, generator=each, dtype=torch.float64) for each in own])
+        return sampled(logits.softmax(dim=-1, dtype=torch.float32), draws), told
+
+    module.TopKTopPSampler.forward_cpu = forward_cpu
+
+
+def sampled(probabilities: Any, draws: Any) -> Any:
+    """Return the words, (B,), at which the sums of ``probabilities``, (B, V), pass ``draws``, (B,) in [0, 1).
+
+    Inversion sampling: Devroye, Non-Uniform Random Variate Generation, 1986, section III.2.
+    """
+    import torch
+
+    passed = probabilities.cumsum(dim=-1, dtype=torch.float64)
+    words = torch.searchsorted(passed, (draws * passed[:, -1]).unsqueeze(-1), right=True)
+    return words.squeeze(-1)
+
+
 VERL_PATCHES: dict[str, Action] = {
     "verl.utils.distributed": process_group_backend,
     "verl.workers.engine.fsdp.transformer_impl": reference_offload,
+    "verl.workers.engine.utils": determinism,
 }

@@ -13,6 +13,8 @@ def register() -> None:
     _done = True
     import vllm.distributed.device_communicators.shm_broadcast as messages
     import vllm.model_executor.layers.utils as layers
+    import vllm.v1.sample.ops.topk_topp_sampler as sampler
 
     patches.rollout_weights(layers)
     patches.rollout_waits(messages)
+    patches.rollout_samples(sampler)

@@ -51,7 +51,7 @@ class RunSize:
             dtype=BYTES.get(str(policy.actor.fsdp_config.dtype), 2),
             length=shape.length,
             update_tokens=actor.tokens or (actor.micro or 1) * shape.length // actor.parallel,
-            infer_tokens=actor.infer_tokens or (actor.infer or 1) * shape.length // actor.parallel,
+            infer_tokens=max(rollout.log_prob_max_token_len_per_gpu, shape.length) // actor.parallel,
             critic_tokens=roles["critic"].tokens or 0 if "critic" in roles else 0,
             reference="reference" in roles,
             lora_rank=policy.model.lora_rank,

@@ -13,16 +13,21 @@ from verl.utils.model import compute_position_id_with_mask
 Row = dict[str, Any]  # what the data says of a prompt, with its uid and the step
 
 
-def of_batch(batch: TensorDict) -> list[Row]:
-    """Return the rows of a batch of prompts, as ``AgentLoopWorkerTQ.generate_sequences`` hands them on."""
-    columns = {}
+def columns(batch: TensorDict) -> dict[str, Any]:
+    """Return the columns of a batch of prompts, tensors or lists: a TensorDict takes 0.5 ms a row to pickle."""
+    found = {}
     for name, column in batch.items():
         if isinstance(column, NonTensorStack):
-            columns[name] = column.tolist()
+            found[name] = column.tolist()
         elif isinstance(column, NonTensorData):
-            columns[name] = [column.data] * len(batch)
+            found[name] = [column.data] * len(batch)
         else:
-            columns[name] = list(column)
+            found[name] = column
+    return found
+
+
+def of_columns(columns: dict[str, Any]) -> list[Row]:
+    """Return the rows of a batch of prompts, as ``AgentLoopWorkerTQ.generate_sequences`` hands them on."""
     return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
 
 

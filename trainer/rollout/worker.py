@@ -9,12 +9,13 @@ import logging
 import random
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import ray
 import transfer_queue as tq
+from omegaconf import OmegaConf
 from tensordict import TensorDict
 from verl.experimental.agent_loop import AgentLoopOutput
 from verl.trainer.ppo.v1 import AgentLoopManagerTQ, AgentLoopWorkerTQ
@@ -23,6 +24,7 @@ from verl.utils.tokenizer.continuous_token_wiring import create_continuous_token
 from verl.workers.rollout.replica import TokenOutput
 
 from trainer.agent_loop import sample_seed
+from trainer.columns import SIMPLE, Table
 from trainer.rollout import rows
 from trainer.rollout.client import BatchClient
 from trainer.rollout.finished import Finished
@@ -60,24 +62,20 @@ class BatchWorker(AgentLoopWorkerTQ.__ray_metadata__.modified_class.__ray_actor_
             processor=self.processor,
         )
 
-    async def generate_sequences(self, batch: TensorDict) -> None:
-        """Start on a batch of prompts, without waiting for it."""
-        if not await self._takes(batch):
-            await super().generate_sequences(batch)
-            return
-        validate = bool(batch["validate"]) if "validate" in batch else False
-        batch.pop("validate", None)
-        task = asyncio.create_task(self._run(rows.of_batch(batch), validate))
+    async def generate_columns(self, columns: dict[str, Any], validate: bool) -> None:
+        """Start on a batch of prompts (``rows.columns``), without waiting for it."""
+        task = asyncio.create_task(self._run(rows.of_columns(columns), validate))
         self.background_tasks.add(task)
         task.add_done_callback(self.background_tasks.discard)
 
-    async def _takes(self, batch: TensorDict) -> bool:
+    async def takes(self, names: Sequence[str]) -> bool:
+        """Whether batches with columns of these names may come by ``generate_columns``."""
         config = self.rollout_config
         return (
             config.name == "vllm"
             and not config.disaggregation.enabled
             and config.agent.default_agent_loop in SINGLE_TURN
-            and not any(name in batch for name in OWN_COLUMNS)
+            and not set(names) & set(OWN_COLUMNS)
             and self.processor is None
             and not self.distillation_enabled
             and not config.full_determinism
@@ -90,7 +88,7 @@ class BatchWorker(AgentLoopWorkerTQ.__ray_metadata__.modified_class.__ray_actor_
         partition = "val" if validate else "train"
         try:
             samples = self._samples(prompts, self.rollout_config.val_kwargs.n if validate else self.rollout_config.n)
-            writer = Writer(partition, samples)
+            writer = Writer(partition, samples, self._table)
             writer.put([sample for sample in samples if not sample.prompt_ids])
             samples = [sample for sample in samples if sample.prompt_ids]
             size = max(1, -(-len(samples) // self._servers))
@@ -101,6 +99,12 @@ class BatchWorker(AgentLoopWorkerTQ.__ray_metadata__.modified_class.__ray_actor_
             logger.exception("a batch of %d prompts failed", len(prompts))
             uids = [row["uid"] for row in prompts]
             await tq.async_kv_batch_put(uids, partition, tags=[{"status": "failure"}] * len(uids))
+
+    @property
+    def _table(self) -> Callable[[list[rows.Row]], Any]:
+        """What the queue takes for rows: a ``Table`` where its storage does."""
+        backend = OmegaConf.select(self.config, "transfer_queue.backend.storage_backend", default=SIMPLE)
+        return Table if backend == SIMPLE else list_of_dict_to_tensordict
 
     @property
     def _servers(self) -> int:
@@ -225,8 +229,8 @@ class BatchWorker(AgentLoopWorkerTQ.__ray_metadata__.modified_class.__ray_actor_
 class Writer:
     """Writes samples into the transfer queue, all that have come meanwhile at once, and what becomes of prompts."""
 
-    def __init__(self, partition: str, samples: Sequence[Sample]) -> None:
-        self._partition = partition
+    def __init__(self, partition: str, samples: Sequence[Sample], table: Callable[[list[rows.Row]], Any]) -> None:
+        self._partition, self._table = partition, table
         self._left = Counter(sample.row["uid"] for sample in samples)
         self._failed: set[str] = set()
         self._coming: list[Sample] = []
@@ -250,7 +254,7 @@ class Writer:
                 await tq.async_kv_batch_put(
                     keys=[sample.key for sample in done],
                     partition_id=self._partition,
-                    fields=list_of_dict_to_tensordict([rows.fields(sample.output, sample.row) for sample in done]),
+                    fields=self._table([rows.fields(sample.output, sample.row) for sample in done]),
                     tags=[rows.tag(sample.output, sample.row) for sample in done],
                 )
             self._failed.update(sample.row["uid"] for sample in samples if sample.output is None)
@@ -267,3 +271,18 @@ class BatchManager(AgentLoopManagerTQ):  # type: ignore[misc]
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.agent_loop_workers_class = ray.remote(BatchWorker)
+
+    def generate_sequences(self, prompts: TensorDict) -> None:
+        """Have the workers start on prompts, each on a part; what they do not take in batches goes verl's way."""
+        workers = self.agent_loop_workers
+        if not ray.get(workers[0].takes.remote(list(prompts.keys()))):
+            super().generate_sequences(prompts)
+            return
+        columns = rows.columns(prompts)
+        validate = bool(columns.pop("validate", [False])[0])
+        size = -(-len(prompts) // len(workers))
+        parts = [
+            {name: column[start : start + size] for name, column in columns.items()}
+            for start in range(0, len(prompts), size)
+        ]
+        ray.get([worker.generate_columns.remote(part, validate) for worker, part in zip(workers, parts, strict=False)])
