@@ -12,6 +12,7 @@ from typing import Any
 import ray
 import torch
 from transfer_queue import KVBatchMeta
+from verl.utils import tensordict_utils as tu
 
 from trainer.response_logits import read_positions
 from trainer.shape import largest_divisor
@@ -72,18 +73,19 @@ def of_responses(values: torch.Tensor, prompts: torch.Tensor, responses: torch.T
 
 def engine(kind: type) -> type:
     """Return an engine of verl's whose passes without a loss give ``RESPONSES_AS``, where the batch has it."""
-    from verl.utils import tensordict_utils as tu
+    return type(f"Passes{kind.__name__}", (Passes, kind), {})
 
-    class Passes(kind):  # type: ignore[misc, valid-type]
-        def infer_batch(self, data: Any, loss_function: Callable[..., Any] | None = None) -> Any:
-            """Compute as verl does; of the outputs, return the named ones of responses."""
-            output = super().infer_batch(data, loss_function)
-            names = tu.get_non_tensor_data(data=data, key=RESPONSES_AS, default=None)
-            if names and "model_output" in output:
-                whole = output["model_output"]
-                output["model_output"] = {
-                    new: of_responses(whole[name], data["prompts"], data["responses"]) for name, new in names.items()
-                }
-            return output
 
-    return Passes
+class Passes:
+    """What stands before verl's engine."""
+
+    def infer_batch(self, data: Any, loss_function: Callable[..., Any] | None = None) -> Any:
+        """Compute as verl does; of the outputs, return the named ones of responses."""
+        output = super().infer_batch(data, loss_function)  # type: ignore[misc]
+        names = tu.get_non_tensor_data(data=data, key=RESPONSES_AS, default=None)
+        if names and "model_output" in output:
+            whole = output["model_output"]
+            output["model_output"] = {
+                new: of_responses(whole[name], data["prompts"], data["responses"]) for name, new in names.items()
+            }
+        return output

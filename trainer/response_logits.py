@@ -7,10 +7,13 @@ are the most of an update's memory: V values for each token where a layer has so
 """
 
 import inspect
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
 import torch
+from verl.utils import tensordict_utils as tu
+from verl.utils.torch_functional import logprobs_from_logits
 
 # Set by the trainer in the batch's extra_info where no loss has the entropy in it: it needs no gradient then.
 ENTROPY_TOLD = "kit_entropy_told"
@@ -44,64 +47,76 @@ def spread(values: torch.Tensor, positions: torch.Tensor, offsets: torch.Tensor)
 
 
 def engine(module: ModuleType) -> type:
-    """Return verl's engine of language models with the logits of responses alone, wherever that makes no difference."""
-    from verl.utils import tensordict_utils as tu
-    from verl.utils.torch_functional import logprobs_from_logits
+    """Return verl's engine of language models with the logits of responses alone, wherever that makes no difference.
 
-    class ResponseLogits(module.FSDPEngineWithLMHead):  # type: ignore[name-defined, misc]
-        def prepare_model_inputs(self, micro_batch: Any) -> Any:
-            """Have the model compute the logits that are read."""
-            inputs, args = super().prepare_model_inputs(micro_batch)
-            if self._reads_all(micro_batch) or args.get("pad_size"):
-                return inputs, args
-            positions, lengths = read_positions(micro_batch["prompts"], micro_batch["responses"])
-            args["read"], args["read_lengths"] = positions, lengths
-            if inputs["attention_mask"] is None:  # packed: (1, tokens)
-                inputs["logits_to_keep"] = positions
-            else:  # (B, longest): the columns from the earliest response on
-                columns = inputs["input_ids"].shape[1]
-                inputs["logits_to_keep"] = columns - int(micro_batch["prompts"].offsets().diff().min()) + 1
+    ``module`` is verl/workers/engine/fsdp/transformer_impl.py.
+    """
+    return type("ResponseLogitsEngine", (ResponseLogits, module.FSDPEngineWithLMHead), {"_verl": module})
+
+
+class ResponseLogits:
+    """What stands before verl's engine."""
+
+    _verl: ModuleType
+    module: Any
+    engine_config: Any
+    use_ulysses_sp: bool
+    compute_entropy_from_logits: Callable[[torch.Tensor], torch.Tensor]
+
+    def prepare_model_inputs(self, micro_batch: Any) -> Any:
+        """Have the model compute the logits that are read."""
+        inputs, args = super().prepare_model_inputs(micro_batch)  # type: ignore[misc]
+        if self._reads_all(micro_batch) or args.get("pad_size"):
             return inputs, args
+        positions, lengths = read_positions(micro_batch["prompts"], micro_batch["responses"])
+        args["read"], args["read_lengths"] = positions, lengths
+        if inputs["attention_mask"] is None:  # packed: (1, tokens)
+            inputs["logits_to_keep"] = positions
+        else:  # (B, longest): the columns from the earliest response on
+            columns = inputs["input_ids"].shape[1]
+            inputs["logits_to_keep"] = columns - int(micro_batch["prompts"].offsets().diff().min()) + 1
+        return inputs, args
 
-        def prepare_model_outputs(self, output: Any, output_args: Any, micro_batch: Any, logits_processor_func: Any):  # type: ignore[no-untyped-def]
-            """Return log-probabilities and entropy as verl does, with zeros at positions that nobody reads."""
-            if "read" not in output_args:
-                return super().prepare_model_outputs(output, output_args, micro_batch, logits_processor_func)
-            positions, lengths = output_args["read"], output_args["read_lengths"]
-            offsets = micro_batch["input_ids"].offsets()
-            if "temperature" in output_args:  # padded
-                rows = torch.arange(len(lengths), device=positions.device).repeat_interleave(lengths)
-                logits, temperature = read_logits(output.logits, positions, rows, offsets), output_args["temperature"]
-                temperature = temperature[rows]
-            else:
-                logits, temperature = output.logits.flatten(0, 1), output_args["temperature_rmpad"][positions]
-            logits = module._scale_logits_by_temperature(
-                logits, temperature.unsqueeze(-1), is_unit_temperature=output_args["temperature_is_one"]
-            )
-            found = {}
-            with_entropy = tu.get_non_tensor_data(data=micro_batch, key="calculate_entropy", default=False)
-            if with_entropy:
-                found["entropy"] = self._entropy(logits, micro_batch)
-            labels = output_args["input_ids_rmpad_rolled"][positions]
-            found["log_probs"] = logprobs_from_logits(logits, labels, inplace_backward=not with_entropy)
-            return {name: spread(values, positions, offsets) for name, values in found.items()}
+    def prepare_model_outputs(self, output: Any, output_args: Any, micro_batch: Any, logits_processor_func: Any) -> Any:
+        """Return log-probabilities and entropy as verl does, with zeros at positions that nobody reads."""
+        if "read" not in output_args:
+            return super().prepare_model_outputs(output, output_args, micro_batch, logits_processor_func)  # type: ignore[misc]
+        positions, offsets = output_args["read"], micro_batch["input_ids"].offsets()
+        logits = self._read_logits(output, output_args, offsets)
+        with_entropy = tu.get_non_tensor_data(data=micro_batch, key="calculate_entropy", default=False)
+        found = {"entropy": self._entropy(logits, micro_batch)} if with_entropy else {}
+        labels = output_args["input_ids_rmpad_rolled"][positions]
+        found["log_probs"] = logprobs_from_logits(logits, labels, inplace_backward=not with_entropy)
+        return {name: spread(values, positions, offsets) for name, values in found.items()}
 
-        def _entropy(self, logits: torch.Tensor, micro_batch: Any) -> Any:
-            entropy = self.compute_entropy_from_logits
-            told = tu.get_non_tensor_data(data=micro_batch, key=ENTROPY_TOLD, default=False)
-            with torch.set_grad_enabled(torch.is_grad_enabled() and not told):
-                if self.engine_config.entropy_checkpointing:
-                    return torch.utils.checkpoint.checkpoint(entropy, logits)
-                return entropy(logits)
+    def _read_logits(self, output: Any, args: Any, offsets: torch.Tensor) -> torch.Tensor:
+        """Return (tokens, V), the logits that are read, over the temperature."""
+        positions, lengths = args["read"], args["read_lengths"]
+        if "temperature" in args:  # padded
+            rows = torch.arange(len(lengths), device=positions.device).repeat_interleave(lengths)
+            logits, temperature = read_logits(output.logits, positions, rows, offsets), args["temperature"][rows]
+        else:
+            logits, temperature = output.logits.flatten(0, 1), args["temperature_rmpad"][positions]
+        scaled: torch.Tensor = self._verl._scale_logits_by_temperature(
+            logits, temperature.unsqueeze(-1), is_unit_temperature=args["temperature_is_one"]
+        )
+        return scaled
 
-        def _reads_all(self, micro_batch: Any) -> bool:
-            model = self.module.get_base_model() if hasattr(self.module, "get_base_model") else self.module
-            return (
-                "responses" not in micro_batch
-                or not micro_batch["prompts"].is_nested
-                or self.use_ulysses_sp
-                or any(tu.get_non_tensor_data(data=micro_batch, key=key, default=False) for key in ELSEWHERE)
-                or "logits_to_keep" not in inspect.signature(type(model).forward).parameters
-            )
+    def _entropy(self, logits: torch.Tensor, micro_batch: Any) -> torch.Tensor:
+        entropy = self.compute_entropy_from_logits
+        told = tu.get_non_tensor_data(data=micro_batch, key=ENTROPY_TOLD, default=False)
+        with torch.set_grad_enabled(torch.is_grad_enabled() and not told):
+            if self.engine_config.entropy_checkpointing:
+                recomputed: torch.Tensor = torch.utils.checkpoint.checkpoint(entropy, logits)
+                return recomputed
+            return entropy(logits)
 
-    return ResponseLogits
+    def _reads_all(self, micro_batch: Any) -> bool:
+        model = self.module.get_base_model() if hasattr(self.module, "get_base_model") else self.module
+        return (
+            "responses" not in micro_batch
+            or not micro_batch["prompts"].is_nested
+            or self.use_ulysses_sp
+            or any(tu.get_non_tensor_data(data=micro_batch, key=key, default=False) for key in ELSEWHERE)
+            or "logits_to_keep" not in inspect.signature(type(model).forward).parameters
+        )

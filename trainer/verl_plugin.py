@@ -18,7 +18,7 @@ def _register_policy_loss(_: ModuleType) -> None:
     importlib.import_module("trainer.algorithm.policy_loss")
 
 
-def register_engines(module: ModuleType) -> None:
+def _register_engines(module: ModuleType) -> None:
     """Have verl take the kit's engines on this machine's devices, where it would take its own."""
     from verl.utils.device import get_vendor
     from verl.workers.engine.base import EngineRegistry
@@ -36,7 +36,7 @@ def _register_replica(module: ModuleType) -> None:
     module.RolloutReplicaRegistry.register("vllm", load)  # type: ignore[attr-defined]
 
 
-def append_metrics(module: ModuleType) -> None:
+def _append_metrics(module: ModuleType) -> None:
     """verl/utils/tracking.py, ``open(self.filepath, "wb")``: a run that goes on would lose the metrics that it has."""
 
     class FileLogger(module.FileLogger):  # type: ignore[name-defined, misc]
@@ -47,7 +47,7 @@ def append_metrics(module: ModuleType) -> None:
     module.FileLogger = FileLogger  # type: ignore[attr-defined]
 
 
-def own_sockets(module: ModuleType) -> None:
+def _own_sockets(module: ModuleType) -> None:
     """Put the sockets of weight transfer into the run's own temporary folder.
 
     verl names them ``/tmp/rl-colocate-zmq-{Ray's job id}-...``, and the first job of every Ray cluster is 01000000: two
@@ -71,10 +71,10 @@ after_import(
         "transfer_queue.utils.serial_utils": _send_columns,
         "verl.trainer.ppo.core_algos": _register_policy_loss,
         "verl.trainer.ppo.v1.trainer_sync": _register_trainer,
-        "verl.utils.tracking": append_metrics,
-        "verl.workers.engine.fsdp.transformer_impl": register_engines,
+        "verl.utils.tracking": _append_metrics,
+        "verl.workers.engine.fsdp.transformer_impl": _register_engines,
         "verl.workers.rollout.replica": _register_replica,
-        "verl.workers.rollout.vllm_rollout.bucketed_weight_transfer": own_sockets,
+        "verl.workers.rollout.vllm_rollout.bucketed_weight_transfer": _own_sockets,
         **attention.PATCHES,
     }
 )

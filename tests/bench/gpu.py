@@ -4,8 +4,8 @@
 
 The shape of Qwen2.5-0.5B with random weights, 256 prompts of 64 to 480 tokens, 512 new ones each, one epoch of four
 updates: the work of verl's quickstart, and here of both, in turns. MFU counts 2N operations a token of a forward pass
-and 6N of an update, N parameters without the input embeddings, against --peak. --shape tiny is
-for trying this file with no GPU, where verl's part keeps FSDP2: FSDP1 does not start there.
+and 6N of an update, N parameters without the input embeddings, against --peak. --shape tiny is for trying this file
+with no GPU, where verl's part keeps FSDP2: FSDP1 does not start there.
 """
 
 import argparse
@@ -16,7 +16,7 @@ from pathlib import Path
 
 from data import models
 from tests.bench import step
-from tests.bench.scaling import QWEN, model
+from tests.bench.scaling import QWEN
 from trainer import ROOT
 
 # examples/ppo_trainer and the quickstart of verl 0.9.1: what they set beside the sizes of the work.
@@ -83,6 +83,18 @@ def make_data(folder: Path, shortest: int, longest: int) -> Path:
     return folder / "sums.jsonl"
 
 
+def count(folder: Path) -> int:
+    """Return how many parameters a model computes with: all, but for embeddings that are not its head too."""
+    import torch
+    from transformers import AutoConfig, AutoModelForCausalLM
+
+    with torch.device("meta"):
+        model = AutoModelForCausalLM.from_config(AutoConfig.from_pretrained(folder))
+    apart = model.get_output_embeddings().weight is not model.get_input_embeddings().weight
+    total = sum(each.numel() for each in model.parameters())
+    return int(total - apart * model.get_input_embeddings().weight.numel())
+
+
 def main() -> None:
     """Run both in turns; print a table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -91,24 +103,31 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--peak", type=float, default=989e12, help="operations a second of the GPU, dense bfloat16")
     options, arguments = parser.parse_known_args()
-    small = options.shape == "tiny"
-    sizes = {"batch_size": 16 if small else 256, "mini_batch_size": 8 if small else 64}
-    sizes |= {"max_prompt_length": 64 if small else 512, "max_response_length": 16 if small else 512}
-    found: dict[str, list[dict[str, float]]] = {name: [] for name in SETTINGS}
     with tempfile.TemporaryDirectory() as folder:
         weights = make_model(options.shape, Path(folder))
-        data = make_data(Path(folder), 12, 60) if small else make_data(Path(folder), 64, 480)
-        work = ["--model", str(weights), "--data", str(data), "--total_steps", str(options.steps)]
-        work += [word for name, size in sizes.items() for word in (f"--{name}", str(size))]
-        for _ in range(options.rounds):
-            for name, settings in SETTINGS.items():
-                kept = [word for word in settings if not (small and "strategy=" in word)]
-                extra = ["actor_rollout_ref.rollout.ignore_eos=true", *kept]
-                steps, _ = step.record([*work, *arguments, *extra])
-                found[name] += steps[step.FIRST - 1 :]
-    size = model("0.5B" if small else options.shape)
-    parameters = size.total - (size.embedding if size.head else 0)  # tied ones are the output's too
+        parameters = count(weights)
+        found = measure(weights, Path(folder), options, arguments)
     show({name: step.medians(rows) for name, rows in found.items()}, parameters, options.peak)
+
+
+def measure(
+    weights: Path, folder: Path, options: argparse.Namespace, arguments: list[str]
+) -> dict[str, list[dict[str, float]]]:
+    """Return the metrics of the steps of both."""
+    small = options.shape == "tiny"
+    data = make_data(folder, 12, 60) if small else make_data(folder, 64, 480)
+    sizes = {"batch_size": 16 if small else 256, "mini_batch_size": 8 if small else 64}
+    sizes |= {"max_prompt_length": 64 if small else 512, "max_response_length": 16 if small else 512}
+    work = ["--model", str(weights), "--data", str(data), "--total_steps", str(options.steps)]
+    work += [word for name, size in sizes.items() for word in (f"--{name}", str(size))]
+    found: dict[str, list[dict[str, float]]] = {name: [] for name in SETTINGS}
+    for _ in range(options.rounds):
+        for name, settings in SETTINGS.items():
+            kept = [word for word in settings if not (small and "strategy=" in word)]
+            extra = ["actor_rollout_ref.rollout.ignore_eos=true", *kept]
+            steps, _ = step.record([*work, *arguments, *extra])
+            found[name] += steps[step.FIRST - 1 :]
+    return found
 
 
 def show(found: dict[str, dict[str, float]], parameters: int, peak: float) -> None:
