@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from tests.upstream import UNDO, run
+from trainer.environment import CPU
 
 
 def test_the_platform_comes_through_verls_registry() -> None:
@@ -211,3 +212,24 @@ def test_rollout_waits() -> None:
     assert patched.stdout.split()[-1:] == ["0.002"], patched.stderr
     kept = run(WAITS.format(patched=False))
     assert kept.stdout.split()[-1:] == ["1"], "vLLM no longer looks for that long: drop patches.rollout_waits"
+
+
+def test_memory_that_is_freed_is_kept() -> None:
+    faults = {}
+    for name, own in {"kept": CPU, "given back": {}}.items():
+        done = run(
+            """
+            import resource, torch
+            def used():
+                before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+                for _ in range(20):
+                    torch.zeros(1 << 24)
+                return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+            used()
+            print(used())
+            """,
+            **own,
+        )
+        faults[name] = int(done.stdout)
+    assert faults["given back"] > 20 * (4 << 24) // 4096 // 2  # half of the pages at the least, each anew
+    assert faults["kept"] < faults["given back"] / 20

@@ -18,6 +18,17 @@ from trainer.settings import Settings
 # A library that vLLM imports sets the root logger to this, else to ERROR: what the kit warns of would reach no log.
 WARNINGS = {"SAGEMAKER_CONTAINER_LOG_LEVEL": "WARNING"}
 
+# Of processes that compute on the CPU.
+CPU = {
+    # A thread that waits in a loop holds up the others' processes on few cores; for 0.1 ms it is not worth a sleep.
+    "OMP_WAIT_POLICY": "passive",
+    "GOMP_SPINCOUNT": "10000",
+    # glibc keeps what is freed: else each pass maps its tensors anew, and the kernel fills them with zeros
+    "MALLOC_ARENA_MAX": "1",  # the only one that takes blocks of any size
+    "MALLOC_MMAP_MAX_": "0",
+    "MALLOC_TRIM_THRESHOLD_": str(1 << 40),
+}
+
 
 def of_config(settings: Settings, plan: Plan, run: Run, tmp: Path) -> dict[str, str]:
     """Return the env vars that ``config/*.yaml`` reads: all knobs, and what follows from them."""
@@ -129,11 +140,12 @@ def of_device(settings: Settings) -> dict[str, str]:
     """Return what tells the engine of the device."""
     if settings.text("DEVICE") != "cpu":
         return dict(WARNINGS)
-    return WARNINGS | {
+    return {
+        **WARNINGS,
+        **CPU,
         "VERL_PLATFORM": "cpu",
         "VERL_ENGINE_DEVICE": "cuda",  # verl registers its FSDP engine for "cuda" and "npu" only
         "OMP_NUM_THREADS": str(max(1, len(os.sched_getaffinity(0)) // settings.integer("N_GPUS"))),
-        "OMP_WAIT_POLICY": "passive",  # a thread that waits in a loop holds up the others' processes on few cores
         "VLLM_CPU_KVCACHE_SPACE": "1",  # GiB
         "TORCHINDUCTOR_CACHE_DIR": str(settings.output.resolve() / "cache" / "inductor"),  # C++ that vLLM has compiled
         "VLLM_CPU_OMP_THREADS_BIND": "nobind",  # replicas share the cores with the actor

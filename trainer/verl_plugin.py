@@ -6,12 +6,21 @@ import tempfile
 from types import ModuleType
 from typing import Any
 
-from trainer import attention
+from trainer import attention, nested
 from trainer.import_hook import after_import
 
 
 def _register_trainer(_: ModuleType) -> None:
     importlib.import_module("trainer.ppo_trainer")
+
+
+def _balance_numbers(module: ModuleType) -> None:
+    """verl/trainer/ppo/v1/trainer_base.py, ``calculate_workload(global_seqlen_lst)``: a tensor, where a list is meant.
+
+    Balancing then adds and compares tensors of one number: 0.6 s for 1,024 samples where a list takes 0.04.
+    """
+    workload = module.calculate_workload
+    module.calculate_workload = lambda lengths: workload(lengths).tolist()  # type: ignore[attr-defined]
 
 
 def _register_policy_loss(_: ModuleType) -> None:
@@ -70,7 +79,9 @@ after_import(
     {
         "transfer_queue.utils.serial_utils": _send_columns,
         "verl.trainer.ppo.core_algos": _register_policy_loss,
+        "verl.trainer.ppo.v1.trainer_base": _balance_numbers,
         "verl.trainer.ppo.v1.trainer_sync": _register_trainer,
+        "verl.utils.tensordict_utils": nested.patch,
         "verl.utils.tracking": _append_metrics,
         "verl.workers.engine.fsdp.transformer_impl": _register_engines,
         "verl.workers.rollout.replica": _register_replica,

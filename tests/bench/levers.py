@@ -1,10 +1,17 @@
 """Some levers of tests/bench/README.md alone, at the shape of SmolLM2-135M: each with and without, medians in ms.
 
-.venv/bin/python -m tests.bench.levers
+    .venv/bin/python -m tests.bench.levers
+
+Those that are env vars are read when a process starts: for these it starts itself, with --update.
 """
 
+import argparse
+import inspect
+import os
 import pickle
 import statistics
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from typing import Any
@@ -18,13 +25,17 @@ from tensordict import TensorDict
 from torch.distributed.fsdp import fully_shard
 from transfer_queue.utils import serial_utils
 from transformers import LlamaConfig, LlamaForCausalLM
+from verl.utils import tensordict_utils
 from verl.utils.tensordict_utils import list_of_dict_to_tensordict
 
-from trainer import columns
+from trainer import ROOT, columns
 from trainer.cpu.patches import sampled
+from trainer.environment import CPU
 from trainer.rollout import rows
 
 ROWS, WORDS = 128, 49152
+# Hidden size, inner size, layers, heads, of which of keys and values, words; and samples and tokens of an update.
+SHAPES = {"smollm2": (576, 1536, 30, 9, 3, WORDS, (16, 51)), "tiny": (128, 512, 3, 4, 4, 264, (64, 20))}
 
 
 def milliseconds(*ways: Callable[[], Any], rounds: int = 5) -> list[float]:
@@ -59,30 +70,67 @@ def messages() -> None:
     tell("pickle it as prompts", *milliseconds(lambda: pickle.dumps(batch), lambda: pickle.dumps(packed)))
 
 
-def model() -> None:
-    """Forward, backward and AdamW, with FSDP2 of one rank, as a run has it."""
+def llama(shape: str) -> tuple[Any, torch.Tensor]:
+    """Return a model with FSDP2 of one rank, as a run has it, and what it computes."""
+    hidden, inner, layers, heads, kv_heads, words, size = SHAPES[shape]
     dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
     mesh = dist.init_device_mesh("cpu", (1,))
     config = LlamaConfig(
-        **{"hidden_size": 576, "intermediate_size": 1536, "num_hidden_layers": 30, "vocab_size": WORDS},
-        **{"num_attention_heads": 9, "num_key_value_heads": 3, "tie_word_embeddings": True},
+        **{"hidden_size": hidden, "intermediate_size": inner, "num_hidden_layers": layers, "vocab_size": words},
+        **{"num_attention_heads": heads, "num_key_value_heads": kv_heads, "tie_word_embeddings": True},
     )
-    llama, ids = LlamaForCausalLM(config), torch.randint(0, WORDS, (16, 51))
-    for part in (*llama.model.layers, llama):
+    made = LlamaForCausalLM(config)
+    for part in (*made.model.layers, made):
         fully_shard(part, mesh=mesh)
     torch.use_deterministic_algorithms(True, warn_only=True)
+    return made, torch.randint(0, words, size)
 
-    def update(filled: bool) -> None:
-        torch.utils.deterministic.fill_uninitialized_memory = filled
-        llama(ids, use_cache=False, logits_to_keep=17).logits.logsumexp(-1).sum().backward()
-        torch.utils.deterministic.fill_uninitialized_memory = False
 
+def update(made: Any, ids: torch.Tensor, filled: bool = False) -> None:
+    """Forward and backward, with the logits of a third of the tokens."""
+    torch.utils.deterministic.fill_uninitialized_memory = filled
+    made(ids, use_cache=False, logits_to_keep=ids.shape[1] // 3).logits.logsumexp(-1).sum().backward()
+    torch.utils.deterministic.fill_uninitialized_memory = False
+
+
+def model() -> None:
+    """Forward, backward and AdamW."""
+    made, ids = llama("smollm2")
     tell(
         "forward and backward of 16 x 51 tokens, memory filled",
-        *milliseconds(lambda: update(True), lambda: update(False)),
+        *milliseconds(lambda: update(made, ids, True), lambda: update(made, ids)),
     )
-    one, several = (torch.optim.AdamW(llama.parameters(), lr=1e-6, fused=fused) for fused in (True, False))
+    one, several = (torch.optim.AdamW(made.parameters(), lr=1e-6, fused=fused) for fused in (True, False))
     tell("AdamW, fused", *milliseconds(several.step, one.step))
+
+
+def environment() -> None:
+    """Forward and backward in processes with the kit's env vars, and without some of them."""
+    for what, shape, names in (
+        (
+            "forward and backward of 16 x 51 tokens, memory kept",
+            "smollm2",
+            ("MALLOC_MMAP_MAX_", "MALLOC_TRIM_THRESHOLD_"),
+        ),
+        ("the same of builtin:tiny's shape, 64 x 20, threads that wait before they sleep", "tiny", ("GOMP_SPINCOUNT",)),
+    ):
+        taken: tuple[list[float], list[float]] = ([], [])
+        for _ in range(3):
+            for each, left_out in zip(taken, (names, []), strict=True):
+                own = {name: value for name, value in {**os.environ, **CPU}.items() if name not in left_out}
+                words = [sys.executable, "-m", "tests.bench.levers", "--update", shape]
+                done = subprocess.run(words, cwd=ROOT, env=own, stdout=subprocess.PIPE, text=True, check=True)
+                each.append(float(done.stdout.split()[-1]))
+        tell(what, *map(statistics.median, taken))
+
+
+def batches() -> None:
+    """A mini batch out of a batch, as verl does and as the kit does."""
+    one = torch.nested.as_nested_tensor([torch.rand(15 + row % 9) for row in range(8 * ROWS)], layout=torch.jagged)
+    batch, half = tensordict_utils.get_tensordict({name: one.clone() for name in "abcdefghij"}), torch.arange(4 * ROWS)
+    select = tensordict_utils.index_select_tensor_dict
+    verls = inspect.getclosurevars(select).nonlocals["select"]
+    tell("512 of 1,024 samples of 10 columns", *milliseconds(lambda: verls(batch, half), lambda: select(batch, half)))
 
 
 def sampling() -> None:
@@ -107,8 +155,22 @@ def tell(what: str, without: float, with_it: float) -> None:
     print(f"| {what} | {without:,.1f} | {with_it:,.1f} |", flush=True)
 
 
-if __name__ == "__main__":
+def main() -> None:
+    """Print a table; with --update, the median ms of an update of that shape alone."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--update", choices=SHAPES)
+    shape = parser.parse_args().update
+    if shape:
+        made, ids = llama(shape)
+        print(*milliseconds(lambda: update(made, ids), rounds=5 if shape == "smollm2" else 40))
+        return
     print("| ms | without | with |\n|---|---|---|")
     messages()
+    batches()
     sampling()
+    environment()
     model()
+
+
+if __name__ == "__main__":
+    main()

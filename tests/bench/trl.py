@@ -3,8 +3,8 @@
     .venv/bin/python -m tests.bench.trl [--work tiny|smollm2] [--steps 12] [--as_it_comes] [train.sh arguments]
 
 TRL is put into outputs/cache/bench-trl, without its dependencies, which are the kit's own. It scores with a model, here
-one of the policy's size, where the kit has its rule. It gets the OpenMP settings that the kit sets for itself, unless
-it is measured as it comes.
+one of the policy's size, where the kit has its rule. It gets what the kit sets for itself by env vars, unless it is
+measured as it comes.
 """
 
 import argparse
@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from data import models
 from tests.bench import step
 from trainer import ROOT
+from trainer.environment import CPU
 
 HOME, VERSION = ROOT / "outputs" / "cache" / "bench-trl", "1.12.0"
 
@@ -59,12 +60,12 @@ def main() -> None:
         return
     install()  # and the kit first, which makes the model
     steps, used = step.record(["--total_steps", str(options.steps + 1), *work.flags, *arguments])
-    own = {} if options.as_it_comes else {"OMP_WAIT_POLICY": "passive", "OMP_NUM_THREADS": str(os.cpu_count())}
+    own = {} if options.as_it_comes else {"OMP_NUM_THREADS": str(os.cpu_count()), **CPU}
     words = [sys.executable, "-m", "tests.bench.trl", "--trl", "--work", options.work, "--steps", str(options.steps)]
     done = subprocess.run(words, cwd=ROOT, env=os.environ | own, stdout=subprocess.PIPE, text=True, check=True)
     theirs = json.loads(done.stdout.splitlines()[-1])
     ours = {
-        "seconds": [each["timing_s/step"] for each in steps[step.FIRST - 1 :]],
+        "seconds": [each["timing_s/wall"] for each in steps[step.FIRST - 1 :]],
         "cpu": [sum(each.values()) for each in used[step.FIRST - 2 :]],
     }
     print(f"| {options.work} | seconds a step | CPU seconds |\n|---|---|---|")

@@ -1,0 +1,83 @@
+"""Rows of nested tensors in one operation, where verl takes each tensor apart and puts the rows together again.
+
+verl/utils/tensordict_utils.py, ``tensor.unbind()`` in ``index_select_tensor_dict`` and ``chunk_tensordict``: every
+mini batch and every micro batch of each epoch, 0.1 ms a sample and more.
+"""
+
+from collections.abc import Mapping
+from types import ModuleType
+from typing import Any, NamedTuple
+
+import torch
+from tensordict import TensorDict
+
+
+def taken(columns: Mapping[str, torch.Tensor], indices: torch.Tensor) -> dict[str, torch.Tensor]:
+    """Return the rows ``indices``, (b,), of nested tensors (B, n) as nested tensors (b, n) of their own.
+
+    Most columns of a batch have the same lengths: where its rows are is found out once for each.
+    """
+    found, places = {}, list[tuple[torch.Tensor, Places]]()
+    for name, column in columns.items():
+        offsets = column.offsets()
+        place = next((place for known, place in places if torch.equal(known, offsets)), None)
+        if place is None:
+            place = _places(offsets, indices)
+            places.append((offsets, place))
+        # Without the longest, torch pads to the length of all rows together.
+        found[name] = torch.nested.nested_tensor_from_jagged(
+            column.values()[place.positions], place.offsets, min_seqlen=place.shortest, max_seqlen=place.longest
+        )
+    return found
+
+
+class Places(NamedTuple):
+    """Where the numbers of some rows are, and the offsets and lengths of these rows alone."""
+
+    positions: torch.Tensor
+    offsets: torch.Tensor
+    shortest: int
+    longest: int
+
+
+def _places(offsets: torch.Tensor, indices: torch.Tensor) -> Places:
+    lengths = offsets.diff()[indices]
+    own = torch.nn.functional.pad(lengths.cumsum(0), (1, 0))
+    shift = (offsets[:-1][indices] - own[:-1]).repeat_interleave(lengths)
+    return Places(torch.arange(len(shift), device=shift.device) + shift, own, int(lengths.min()), int(lengths.max()))
+
+
+def patch(module: ModuleType) -> None:
+    """Have verl's functions take the rows of nested tensors so; what else is in a batch stays theirs."""
+    select, chunk = module.index_select_tensor_dict, module.chunk_tensordict
+
+    def index_select_tensor_dict(batch: Any, indices: Any) -> Any:
+        if batch is None:
+            return select(batch, indices)
+        rows, nested = torch.as_tensor(indices), _nested(batch)
+        found = select(batch.exclude(*nested), indices)
+        found.update(taken(nested, rows))
+        return found
+
+    def chunk_tensordict(td: Any, chunks: int) -> Any:
+        nested = _nested(td)
+        parts, size = chunk(td.exclude(*nested), chunks), len(td) // chunks
+        for number, part in enumerate(parts):
+            rows = torch.arange(number * size, (number + 1) * size)
+            part.update(taken(nested, rows))
+        return parts
+
+    module.index_select_tensor_dict, module.chunk_tensordict = index_select_tensor_dict, chunk_tensordict  # type: ignore[attr-defined]
+
+
+def _nested(batch: TensorDict) -> dict[str, torch.Tensor]:
+    """Return the columns that are jagged rows of numbers; of more dimensions, torch has them in more than one form."""
+    return {
+        name: column
+        for name, column in batch.items()
+        if isinstance(column, torch.Tensor)
+        and column.is_nested
+        and column.layout == torch.jagged
+        and column.dim() == 2
+        and column.lengths() is None
+    }
