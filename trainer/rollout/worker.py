@@ -271,14 +271,11 @@ class BatchManager(AgentLoopManagerTQ):  # type: ignore[misc]
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.agent_loop_workers_class = ray.remote(BatchWorker)
-        self._takes: dict[tuple[str, ...], bool] = {}  # columns of prompts: whether they go in batches
 
     def generate_sequences(self, prompts: TensorDict) -> None:
         """Have the workers start on prompts, each on a part; what they do not take in batches goes verl's way."""
-        workers, names = self.agent_loop_workers, tuple(prompts.keys())
-        if names not in self._takes:
-            self._takes[names] = ray.get(workers[0].takes.remote(names))
-        if not self._takes[names]:
+        workers = self.agent_loop_workers
+        if not ray.get(workers[0].takes.remote(list(prompts.keys()))):
             super().generate_sequences(prompts)
             return
         columns = rows.columns(prompts)
