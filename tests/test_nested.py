@@ -5,8 +5,7 @@ import inspect
 import pytest
 import torch
 from tensordict import TensorDict
-from verl.trainer.ppo.v1 import trainer_base
-from verl.utils import seqlen_balancing, tensordict_utils
+from verl.utils import tensordict_utils
 
 from trainer import nested
 
@@ -15,9 +14,7 @@ LENGTHS = (3, 0, 5, 1, 4, 2)
 
 def verls(name: str):
     """Return verl's own function, which the kit's stands before."""
-    return inspect.getclosurevars(getattr(tensordict_utils, name)).nonlocals[
-        {"index_select_tensor_dict": "select", "chunk_tensordict": "chunk"}[name]
-    ]
+    return getattr(tensordict_utils, name).__wrapped__
 
 
 def jagged(lengths, *shape: int) -> torch.Tensor:
@@ -87,17 +84,3 @@ def test_verl_still_takes_rows_one_by_one() -> None:
     for name in ("index_select_tensor_dict", "chunk_tensordict"):
         assert "unbind(" in inspect.getsource(verls(name))
     assert nested.patch.__module__ == tensordict_utils.index_select_tensor_dict.__module__
-
-
-def test_ranks_are_balanced_as_verl_does_by_numbers_instead_of_tensors() -> None:
-    lengths = torch.randint(20, 800, (64,), generator=torch.Generator().manual_seed(1))
-    ours, theirs = trainer_base.calculate_workload(lengths), seqlen_balancing.calculate_workload(lengths)
-    assert ours == theirs.tolist()
-    partitions = [
-        seqlen_balancing.get_seqlen_balanced_partitions(work, k_partitions=4, equal_size=True)
-        for work in (ours, theirs)
-    ]
-    assert partitions[0] == partitions[1]
-    assert "workload_lst = calculate_workload(global_seqlen_lst)" in inspect.getsource(
-        trainer_base.PPOTrainer._balance_batch
-    )

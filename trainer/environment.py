@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from reward import json_text
-from trainer import ROOT, attention, resume, reward_check, reward_place, surroundings
+from trainer import ROOT, attention, cpu, resume, reward_check, reward_place, surroundings
 from trainer.cluster import token
 from trainer.cpu.fork_client import STAND_IN
 from trainer.folders import Run
@@ -17,17 +17,6 @@ from trainer.settings import Settings
 
 # A library that vLLM imports sets the root logger to this, else to ERROR: what the kit warns of would reach no log.
 WARNINGS = {"SAGEMAKER_CONTAINER_LOG_LEVEL": "WARNING"}
-
-# Of processes that compute on the CPU.
-CPU = {
-    # A thread that waits in a loop holds up the others' processes on few cores; for 0.1 ms it is not worth a sleep.
-    "OMP_WAIT_POLICY": "passive",
-    "GOMP_SPINCOUNT": "10000",
-    # glibc keeps what is freed: else each pass maps its tensors anew, and the kernel fills them with zeros
-    "MALLOC_ARENA_MAX": "1",  # the only one that takes blocks of any size
-    "MALLOC_MMAP_MAX_": "0",
-    "MALLOC_TRIM_THRESHOLD_": str(1 << 40),
-}
 
 
 def of_config(settings: Settings, plan: Plan, run: Run, tmp: Path) -> dict[str, str]:
@@ -142,7 +131,7 @@ def of_device(settings: Settings) -> dict[str, str]:
         return dict(WARNINGS)
     return {
         **WARNINGS,
-        **CPU,
+        **cpu.ENVIRONMENT,
         "VERL_PLATFORM": "cpu",
         "VERL_ENGINE_DEVICE": "cuda",  # verl registers its FSDP engine for "cuda" and "npu" only
         "OMP_NUM_THREADS": str(max(1, len(os.sched_getaffinity(0)) // settings.integer("N_GPUS"))),

@@ -5,6 +5,7 @@ mini batch and every micro batch of each epoch, 0.1 ms a sample and more.
 """
 
 from collections.abc import Mapping
+from functools import wraps
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -17,7 +18,7 @@ def taken(columns: Mapping[str, torch.Tensor], indices: torch.Tensor) -> dict[st
 
     Most columns of a batch have the same lengths: where its rows are is found out once for each.
     """
-    found, places = {}, list[tuple[torch.Tensor, Places]]()
+    found, places = {}, list[tuple[torch.Tensor, _Places]]()
     for name, column in columns.items():
         offsets = column.offsets()
         place = next((place for known, place in places if torch.equal(known, offsets)), None)
@@ -31,7 +32,7 @@ def taken(columns: Mapping[str, torch.Tensor], indices: torch.Tensor) -> dict[st
     return found
 
 
-class Places(NamedTuple):
+class _Places(NamedTuple):
     """Where the numbers of some rows are, and the offsets and lengths of these rows alone."""
 
     positions: torch.Tensor
@@ -40,17 +41,18 @@ class Places(NamedTuple):
     longest: int
 
 
-def _places(offsets: torch.Tensor, indices: torch.Tensor) -> Places:
+def _places(offsets: torch.Tensor, indices: torch.Tensor) -> _Places:
     lengths = offsets.diff()[indices]
     own = torch.nn.functional.pad(lengths.cumsum(0), (1, 0))
     shift = (offsets[:-1][indices] - own[:-1]).repeat_interleave(lengths)
-    return Places(torch.arange(len(shift), device=shift.device) + shift, own, int(lengths.min()), int(lengths.max()))
+    return _Places(torch.arange(len(shift), device=shift.device) + shift, own, int(lengths.min()), int(lengths.max()))
 
 
 def patch(module: ModuleType) -> None:
     """Have verl's functions take the rows of nested tensors so; what else is in a batch stays theirs."""
     select, chunk = module.index_select_tensor_dict, module.chunk_tensordict
 
+    @wraps(select, assigned=())
     def index_select_tensor_dict(batch: Any, indices: Any) -> Any:
         if batch is None:
             return select(batch, indices)
@@ -59,6 +61,7 @@ def patch(module: ModuleType) -> None:
         found.update(taken(nested, rows))
         return found
 
+    @wraps(chunk, assigned=())
     def chunk_tensordict(td: Any, chunks: int) -> Any:
         nested = _nested(td)
         parts, size = chunk(td.exclude(*nested), chunks), len(td) // chunks

@@ -82,14 +82,14 @@ class ResponseLogits:
         if "read" not in output_args:
             return super().prepare_model_outputs(output, output_args, micro_batch, logits_processor_func)  # type: ignore[misc]
         positions, offsets = output_args["read"], micro_batch["input_ids"].offsets()
-        logits = self._read_logits(output, output_args, offsets)
+        logits = self._scaled_logits(output, output_args, offsets)
         with_entropy = tu.get_non_tensor_data(data=micro_batch, key="calculate_entropy", default=False)
         found = {"entropy": self._entropy(logits, micro_batch)} if with_entropy else {}
         labels = output_args["input_ids_rmpad_rolled"][positions]
         found["log_probs"] = logprobs_from_logits(logits, labels, inplace_backward=not with_entropy)
         return {name: spread(values, positions, offsets) for name, values in found.items()}
 
-    def _read_logits(self, output: Any, args: Any, offsets: torch.Tensor) -> torch.Tensor:
+    def _scaled_logits(self, output: Any, args: Any, offsets: torch.Tensor) -> torch.Tensor:
         """Return (tokens, V), the logits that are read, over the temperature."""
         positions, lengths = args["read"], args["read_lengths"]
         if "temperature" in args:  # padded

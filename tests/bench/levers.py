@@ -6,7 +6,6 @@ Those that are env vars are read when a process starts: for these it starts itse
 """
 
 import argparse
-import inspect
 import os
 import pickle
 import statistics
@@ -14,6 +13,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 from unittest import mock
 
@@ -25,12 +25,12 @@ from tensordict import TensorDict
 from torch.distributed.fsdp import fully_shard
 from transfer_queue.utils import serial_utils
 from transformers import LlamaConfig, LlamaForCausalLM
-from verl.utils import tensordict_utils
+from verl.utils import seqlen_balancing, tensordict_utils
 from verl.utils.tensordict_utils import list_of_dict_to_tensordict
 
 from trainer import ROOT, columns
+from trainer.cpu import ENVIRONMENT
 from trainer.cpu.patches import sampled
-from trainer.environment import CPU
 from trainer.rollout import rows
 
 ROWS, WORDS = 128, 49152
@@ -106,18 +106,15 @@ def model() -> None:
 
 def environment() -> None:
     """Forward and backward in processes with the kit's env vars, and without some of them."""
+    memory = [name for name in ENVIRONMENT if name.startswith("MALLOC_")]
     for what, shape, names in (
-        (
-            "forward and backward of 16 x 51 tokens, memory kept",
-            "smollm2",
-            ("MALLOC_MMAP_MAX_", "MALLOC_TRIM_THRESHOLD_"),
-        ),
-        ("the same of builtin:tiny's shape, 64 x 20, threads that wait before they sleep", "tiny", ("GOMP_SPINCOUNT",)),
+        ("forward and backward of 16 x 51 tokens, memory kept", "smollm2", memory),
+        ("the same of builtin:tiny's shape, 64 x 20, threads that wait before they sleep", "tiny", ["GOMP_SPINCOUNT"]),
     ):
         taken: tuple[list[float], list[float]] = ([], [])
         for _ in range(3):
             for each, left_out in zip(taken, (names, []), strict=True):
-                own = {name: value for name, value in {**os.environ, **CPU}.items() if name not in left_out}
+                own = {name: value for name, value in {**os.environ, **ENVIRONMENT}.items() if name not in left_out}
                 words = [sys.executable, "-m", "tests.bench.levers", "--update", shape]
                 done = subprocess.run(words, cwd=ROOT, env=own, stdout=subprocess.PIPE, text=True, check=True)
                 each.append(float(done.stdout.split()[-1]))
@@ -129,8 +126,17 @@ def batches() -> None:
     one = torch.nested.as_nested_tensor([torch.rand(15 + row % 9) for row in range(8 * ROWS)], layout=torch.jagged)
     batch, half = tensordict_utils.get_tensordict({name: one.clone() for name in "abcdefghij"}), torch.arange(4 * ROWS)
     select = tensordict_utils.index_select_tensor_dict
-    verls = inspect.getclosurevars(select).nonlocals["select"]
+    verls = select.__wrapped__
     tell("512 of 1,024 samples of 10 columns", *milliseconds(lambda: verls(batch, half), lambda: select(batch, half)))
+
+
+def ranks() -> None:
+    """1,024 samples on their way to one rank, and to eight."""
+    work = seqlen_balancing.calculate_workload(torch.randint(20, 800, (8 * ROWS,)))
+    for count in (1, 8):
+        balanced = partial(seqlen_balancing.get_seqlen_balanced_partitions, k_partitions=count, equal_size=True)
+        ways = milliseconds(partial(balanced, work), partial(balanced, work.tolist()))
+        tell(f"1,024 samples balanced, ranks: {count}", *ways)
 
 
 def sampling() -> None:
@@ -167,6 +173,7 @@ def main() -> None:
     print("| ms | without | with |\n|---|---|---|")
     messages()
     batches()
+    ranks()
     sampling()
     environment()
     model()

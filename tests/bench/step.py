@@ -61,8 +61,7 @@ def record(arguments: list[str]) -> tuple[list[dict[str, float]], list[dict[str,
     The last step is left out: it validates and saves. To verl's metrics of time comes ``timing_s/wall``, from the end
     of the step before to this one's: verl's "step" ends before the metrics are computed and the samples written.
     """
-    snapshots: list[Cpu] = []
-    marks: list[float] = []
+    snapshots: list[tuple[float, Cpu]] = []
     with tempfile.TemporaryDirectory() as output:
         command = [str(ROOT / "train.sh"), *WORK, "--run_name", "step", *arguments]
         (Path(output) / "cache").symlink_to(ROOT / "outputs" / "cache")
@@ -70,15 +69,13 @@ def record(arguments: list[str]) -> tuple[list[dict[str, float]], list[dict[str,
         with psutil.Popen(command, env=clean_environment(OUTPUT_DIR=output), stdout=subprocess.DEVNULL) as run:
             while run.poll() is None:
                 if metrics.exists() and metrics.read_bytes().count(b"timing_s/step") > len(snapshots):
-                    marks.append(time.perf_counter())
-                    snapshots.append(cpu_seconds(run))
+                    snapshots.append((time.perf_counter(), cpu_seconds(run)))
                 time.sleep(0.02)
         lines = [json.loads(line)["data"] for line in metrics.read_text().splitlines()]
     steps = [line for line in lines if "timing_s/step" in line]
-    for line, (before, now) in zip(steps[1:], itertools.pairwise(marks), strict=False):
-        line["timing_s/wall"] = now - before
     used = []
-    for before, after in itertools.pairwise(snapshots):
+    for step, ((start, before), (end, after)) in zip(steps[1:], itertools.pairwise(snapshots), strict=False):
+        step["timing_s/wall"] = end - start
         names: dict[str, float] = defaultdict(float)
         for (pid, name), now in after.items():
             names[name] += max(0.0, now - max((old for (same, _), old in before.items() if same == pid), default=0))

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from data import models
 from tests.bench import step
 from trainer import ROOT
-from trainer.environment import CPU
+from trainer.cpu import ENVIRONMENT
 
 HOME, VERSION = ROOT / "outputs" / "cache" / "bench-trl", "1.12.0"
 
@@ -60,7 +60,7 @@ def main() -> None:
         return
     install()  # and the kit first, which makes the model
     steps, used = step.record(["--total_steps", str(options.steps + 1), *work.flags, *arguments])
-    own = {} if options.as_it_comes else {"OMP_NUM_THREADS": str(os.cpu_count()), **CPU}
+    own = {} if options.as_it_comes else {"OMP_NUM_THREADS": str(os.cpu_count()), **ENVIRONMENT}
     words = [sys.executable, "-m", "tests.bench.trl", "--trl", "--work", options.work, "--steps", str(options.steps)]
     done = subprocess.run(words, cwd=ROOT, env=os.environ | own, stdout=subprocess.PIPE, text=True, check=True)
     theirs = json.loads(done.stdout.splitlines()[-1])

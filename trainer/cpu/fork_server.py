@@ -34,6 +34,7 @@ from typing import Any
 import numpy as np
 
 from reward.sandbox.lockdown import die_with_parent
+from trainer.cpu import ENVIRONMENT
 from trainer.cpu.fork_client import HEADER, STAND_IN
 
 logger = logging.getLogger(__name__)
@@ -51,10 +52,7 @@ MODULES = (
 MAINS = ("verl.trainer.main_ppo", "trainer.verl_main", "trainer.export")
 SPAWN = "from multiprocessing.spawn import spawn_main"
 # Read when the interpreter starts or its libraries are loaded: another value wants another process.
-AT_START = (
-    *("OMP_NUM_THREADS", "OMP_WAIT_POLICY", "GOMP_SPINCOUNT"),
-    *("MALLOC_ARENA_MAX", "MALLOC_MMAP_MAX_", "MALLOC_TRIM_THRESHOLD_", "VERL_PLATFORM"),
-)
+AT_START = ("OMP_NUM_THREADS", *ENVIRONMENT, "VERL_PLATFORM")
 MOST_FILES = 253  # in a message of a Unix socket (SCM_MAX_FD of unix(7)): a client with more starts python itself
 ABOVE = 512  # file descriptors below are those of requests
 
