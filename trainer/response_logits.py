@@ -1,4 +1,4 @@
-"""The actor's and the reference's logits of responses alone: verl computes those of prompts too, which nobody reads.
+"""The models' outputs of responses alone: verl computes those of prompts too, which nobody reads.
 
 verl/workers/engine/fsdp/transformer_impl.py, ``output.logits`` in ``FSDPEngineWithLMHead``. A loss reads of a sequence
 of p prompt and r response tokens the log-probabilities at positions p - 1 to p + r - 2 (verl/workers/utils/padding.py,
@@ -14,6 +14,8 @@ from typing import Any
 import torch
 from verl.utils import tensordict_utils as tu
 from verl.utils.torch_functional import logprobs_from_logits
+
+from trainer import packed
 
 # Set by the trainer in the batch's extra_info where no loss has the entropy in it: it needs no gradient then.
 ENTROPY_TOLD = "kit_entropy_told"
@@ -46,21 +48,57 @@ def spread(values: torch.Tensor, positions: torch.Tensor, offsets: torch.Tensor)
     return torch.nested.nested_tensor_from_jagged(whole, offsets)
 
 
-def engine(module: ModuleType) -> type:
-    """Return verl's engine of language models with the logits of responses alone, wherever that makes no difference.
+def engines(module: ModuleType) -> dict[str, type]:
+    """Return verl's engines by their kinds, with outputs of responses alone where that makes no difference.
 
     ``module`` is verl/workers/engine/fsdp/transformer_impl.py.
     """
-    return type("ResponseLogitsEngine", (ResponseLogits, module.FSDPEngineWithLMHead), {"_verl": module})
+    logits = type("ResponseLogitsEngine", (ResponseLogits, module.FSDPEngineWithLMHead), {"_verl": module})
+    values = type("ResponseValuesEngine", (ResponseValues, module.FSDPEngineWithValueHead), {})
+    return {"language_model": logits, "value_model": values}
 
 
-class ResponseLogits:
-    """What stands before verl's engine."""
+class Engine:
+    """What stands before either of verl's engines."""
+
+    module: Any
+    use_ulysses_sp: bool
+    packs = False  # whether the model takes packed batches
+
+    def _build_module(self) -> Any:
+        module = super()._build_module()  # type: ignore[misc]
+        self.packs = packed.takes(module)
+        return module
+
+    def _reads_all(self, micro_batch: Any) -> bool:
+        return "responses" not in micro_batch or not micro_batch["prompts"].is_nested or self.use_ulysses_sp
+
+
+class ResponseValues(Engine):
+    """What stands before verl's engine of critics."""
+
+    def prepare_model_inputs(self, micro_batch: Any) -> Any:
+        """Pack the batch where verl pads it."""
+        inputs, args = super().prepare_model_inputs(micro_batch)  # type: ignore[misc]
+        if self.packs and not self._reads_all(micro_batch):
+            args["packing"] = packed.pack(micro_batch["input_ids"], micro_batch["prompts"])
+            inputs = packed.inputs(args["packing"], micro_batch)
+        return inputs, args
+
+    def prepare_model_outputs(self, output: Any, output_args: Any, micro_batch: Any, logits_processor_func: Any) -> Any:
+        """Return values as verl does, with zeros at positions that nobody reads."""
+        if "packing" not in output_args:
+            return super().prepare_model_outputs(output, output_args, micro_batch, logits_processor_func)  # type: ignore[misc]
+        read = read_positions(micro_batch["prompts"], micro_batch["responses"])
+        values = output.logits.flatten()[output_args["packing"].find(*read)]
+        return {"values": spread(values, read[0], micro_batch["input_ids"].offsets())}
+
+
+class ResponseLogits(Engine):
+    """What stands before verl's engine of language models."""
 
     _verl: ModuleType
-    module: Any
     engine_config: Any
-    use_ulysses_sp: bool
     compute_entropy_from_logits: Callable[[torch.Tensor], torch.Tensor]
 
     def prepare_model_inputs(self, micro_batch: Any) -> Any:
@@ -72,6 +110,9 @@ class ResponseLogits:
         args["read"], args["read_lengths"] = positions, lengths
         if inputs["attention_mask"] is None:  # packed: (1, tokens)
             inputs["logits_to_keep"] = positions
+        elif self.packs:
+            args["packing"] = packing = packed.pack(micro_batch["input_ids"], micro_batch["prompts"])
+            inputs = packed.inputs(packing, micro_batch) | {"logits_to_keep": packing.find(positions, lengths)}
         else:  # (B, longest): the columns from the earliest response on
             columns = inputs["input_ids"].shape[1]
             inputs["logits_to_keep"] = columns - int(micro_batch["prompts"].offsets().diff().min()) + 1
@@ -92,11 +133,14 @@ class ResponseLogits:
     def _scaled_logits(self, output: Any, args: Any, offsets: torch.Tensor) -> torch.Tensor:
         """Return (tokens, V), the logits that are read, over the temperature."""
         positions, lengths = args["read"], args["read_lengths"]
-        if "temperature" in args:  # padded
+        logits = output.logits.flatten(0, 1)
+        if "temperature" in args:  # one a sequence
             rows = torch.arange(len(lengths), device=positions.device).repeat_interleave(lengths)
-            logits, temperature = read_logits(output.logits, positions, rows, offsets), args["temperature"][rows]
+            temperature = args["temperature"][rows]
+            if "packing" not in args:
+                logits = read_logits(output.logits, positions, rows, offsets)
         else:
-            logits, temperature = output.logits.flatten(0, 1), args["temperature_rmpad"][positions]
+            temperature = args["temperature_rmpad"][positions]
         scaled: torch.Tensor = self._verl._scale_logits_by_temperature(
             logits, temperature.unsqueeze(-1), is_unit_temperature=args["temperature_is_one"]
         )
@@ -114,9 +158,7 @@ class ResponseLogits:
     def _reads_all(self, micro_batch: Any) -> bool:
         model = self.module.get_base_model() if hasattr(self.module, "get_base_model") else self.module
         return (
-            "responses" not in micro_batch
-            or not micro_batch["prompts"].is_nested
-            or self.use_ulysses_sp
+            super()._reads_all(micro_batch)
             or any(tu.get_non_tensor_data(data=micro_batch, key=key, default=False) for key in ELSEWHERE)
             or "logits_to_keep" not in inspect.signature(type(model).forward).parameters
         )

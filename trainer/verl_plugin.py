@@ -33,8 +33,7 @@ def _register_engines(module: ModuleType) -> None:
     from verl.workers.engine.base import EngineRegistry
 
     passes, logits = (importlib.import_module(f"trainer.{name}") for name in ("passes", "response_logits"))
-    kinds = {"language_model": logits.engine(module), "value_model": module.FSDPEngineWithValueHead}
-    for name, kind in kinds.items():
+    for name, kind in logits.engines(module).items():
         EngineRegistry.register(name, ["fsdp", "fsdp2"], device="cuda", vendor=get_vendor())(passes.engine(kind))
 
 
