@@ -28,10 +28,11 @@ from transformers import LlamaConfig, LlamaForCausalLM
 from verl.utils import seqlen_balancing, tensordict_utils
 from verl.utils.tensordict_utils import list_of_dict_to_tensordict
 
-from trainer import ROOT, columns
+from trainer import ROOT, columns, packed
 from trainer.cpu import ENVIRONMENT
 from trainer.cpu.patches import sampled
-from trainer.rollout import rows
+from trainer.response_logits import read_positions
+from trainer.rollout import rows as sent
 
 ROWS, WORDS = 128, 49152
 # Hidden size, inner size, layers, heads, of which of keys and values, words; and samples and tokens of an update.
@@ -66,8 +67,8 @@ def messages() -> None:
         *milliseconds(lambda: list_of_dict_to_tensordict(samples), lambda: columns.Table(samples)),
     )
     batch: TensorDict = list_of_dict_to_tensordict(samples)
-    packed = rows.columns(batch)
-    tell("pickle it as prompts", *milliseconds(lambda: pickle.dumps(batch), lambda: pickle.dumps(packed)))
+    table = sent.columns(batch)
+    tell("pickle it as prompts", *milliseconds(lambda: pickle.dumps(batch), lambda: pickle.dumps(table)))
 
 
 def llama(shape: str) -> tuple[Any, torch.Tensor]:
@@ -100,8 +101,35 @@ def model() -> None:
         "forward and backward of 16 x 51 tokens, memory filled",
         *milliseconds(lambda: update(made, ids, True), lambda: update(made, ids)),
     )
+    packing(made, ids)
     one, several = (torch.optim.AdamW(made.parameters(), lr=1e-6, fused=fused) for fused in (True, False))
     tell("AdamW, fused", *milliseconds(several.step, one.step))
+
+
+def packing(made: Any, ids: torch.Tensor) -> None:
+    """16 prompts of 36 tokens, of which 24 are common, and responses of 1 to 16, padded and packed."""
+    ids[:, :24] = ids[0, :24]
+    lengths = torch.arange(37, 37 + len(ids)).clamp(max=ids.shape[1])
+    rows, positions, prompts = (
+        torch.nested.as_nested_tensor(
+            [each[:size] for each, size in zip(source, sizes, strict=True)], layout=torch.jagged
+        )
+        for source, sizes in (
+            (ids, lengths.tolist()),
+            (torch.arange(ids.shape[1]).expand_as(ids), lengths.tolist()),
+            (ids, [36] * len(ids)),
+        )
+    )
+    responses = torch.nested.as_nested_tensor([row[36:] for row in rows.unbind()], layout=torch.jagged)
+
+    def packed_update() -> None:
+        packing = packed.pack(rows, prompts)
+        kept = packing.find(*read_positions(prompts, responses))
+        batch = packed.inputs(packing, {"input_ids": rows, "position_ids": positions})
+        made(**batch, use_cache=False, logits_to_keep=kept).logits.logsumexp(-1).sum().backward()
+
+    packed.takes(made)
+    tell("16 of 37 to 51 tokens, 24 of them common, packed", *milliseconds(lambda: update(made, ids), packed_update))
 
 
 def environment() -> None:
