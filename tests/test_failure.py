@@ -1,8 +1,9 @@
 """The cause of a failed run, from logs as Ray and vLLM write them."""
 
 import pytest
+from ray._private import ray_logging
 
-from trainer.failure import describe, find_cause
+from trainer.failure import KEPT, describe, find_cause
 
 RAY_OOM = """\
 ray init kwargs: {'num_cpus': 16}
@@ -37,6 +38,19 @@ DEAD_ACTOR = """\
 (AgentLoopWorkerTQ pid=6) ray.exceptions.ActorDiedError: The actor died of an error in its creation task, ray::W
 (AgentLoopWorkerTQ pid=6)   File "reward.py", line 7, in load
 (AgentLoopWorkerTQ pid=6) AttributeError: Object not found in module: no_such_function
+Traceback (most recent call last):
+  File "sampler.py", line 20, in _materialize_batch
+RuntimeError: Every sample of the batch failed. See root cause above.
+"""
+
+FAILED_TO_START = """\
+(RewardLoopWorker pid=7) Exception raised in creation task: The actor died of an error in its creation task, ray::W
+(RewardLoopWorker pid=7)   File "reward.py", line 7, in load
+(RewardLoopWorker pid=7) AttributeError: Object not found in module: no_such_function
+(BatchWorker pid=6) Traceback (most recent call last):
+(BatchWorker pid=6)   File "worker.py", line 211, in score
+(BatchWorker pid=6) ray.exceptions.ActorDiedError: The actor died because of an error raised in its creation task
+(BatchWorker pid=6) ERROR:2026-11-22 17:40:30,255:no score for uid=7668f04c
 Traceback (most recent call last):
   File "sampler.py", line 20, in _materialize_batch
 RuntimeError: Every sample of the batch failed. See root cause above.
@@ -125,3 +139,27 @@ def test_the_report_is_short_and_names_the_log() -> None:
         report = describe(log, 1, "/x/train.log").splitlines()
         assert len(report) <= 15
         assert report[-1] == "the whole log: /x/train.log"
+
+
+def test_a_process_that_fails_to_start_tells_the_cause() -> None:
+    """Others have the news of it, less the lines that Ray has dropped because the first one has printed them."""
+    cause = find_cause(FAILED_TO_START)
+    assert cause is not None
+    assert (cause.text, cause.who) == ("Object not found in module: no_such_function", "RewardLoopWorker pid=7")
+
+
+@pytest.mark.parametrize(("kept", "text"), [(KEPT, "'data_source'"), (None, "will try again")])
+def test_ray_drops_no_line_that_tells_the_cause(kept, text) -> None:
+    """A second process that prints the lines of a first: without their header it has no exception."""
+    dropped = ray_logging.LogDeduplicator(5, kept, None)
+    log = [
+        f"(W pid={batch['pid']}) {line}"
+        for pid, error in enumerate(["ConnectionError: will try again", "KeyError: 'data_source'"])
+        for batch in dropped.deduplicate(
+            {"ip": "127.0.0.1", "pid": pid, "lines": ["Traceback (most recent call last):", '  File "a.py"', error]}
+        )
+        for line in batch["lines"]
+    ]
+    cause = find_cause("\n".join(log))
+    assert cause is not None
+    assert cause.text == text

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 import torch
-from transformers import CONFIG_MAPPING, AutoModelForCausalLM, AutoModelForTokenClassification
+from transformers import CONFIG_MAPPING, AutoModelForCausalLM, AutoModelForTokenClassification, Qwen2ForCausalLM
 from verl.utils import tensordict_utils as tu
 from verl.utils import torch_functional
 from verl.workers.engine.fsdp import transformer_impl
@@ -114,6 +114,7 @@ def test_each_model_says_the_same(model_type) -> None:
         ((5, 5, 5), (4, 4, 4), 0, 27),
         ((6,), (3,), 0, 9),  # one alone
         ((1, 4), (2, 3), 1, 10),  # a prompt of one token
+        ((5, 5), (3, 0), 3, 13 - 3),  # an answer of none
     ],
 )
 def test_whatever_is_in_common(kind, prompts, responses, common, tokens) -> None:
@@ -148,6 +149,13 @@ def test_other_models_are_padded(model_type, options) -> None:
     ours, _, computed = run(OURS["language_model"], model, data)
     assert computed == 3 * 12
     torch.testing.assert_close(ours["log_probs"], theirs["log_probs"])
+
+
+def test_code_of_its_own_is_padded(small_model) -> None:
+    class Remote(Qwen2ForCausalLM):
+        """Of the same model_type, with who knows what attention."""
+
+    assert not packed.takes(Remote.from_pretrained(small_model))
 
 
 def test_a_model_that_packs_still_takes_other_batches(small_model) -> None:

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from reward import json_text
-from trainer import ROOT, attention, cpu, resume, reward_check, reward_place, surroundings
+from trainer import ROOT, attention, cpu, failure, resume, reward_check, reward_place, surroundings
 from trainer.cluster import token
 from trainer.cpu.fork_client import STAND_IN
 from trainer.folders import Run
@@ -109,7 +109,8 @@ def _token_mode(settings: Settings) -> dict[str, str]:
 
 def of_engine(settings: Settings, run: Run, tmp: Path) -> dict[str, str]:
     """Return what the engine is told by env vars, beside the person's own environment."""
-    own = {"HYDRA_FULL_ERROR": "1", "RAY_USAGE_STATS_ENABLED": "0", "TMPDIR": str(tmp)}
+    own = {"HYDRA_FULL_ERROR": "1", "TMPDIR": str(tmp)}
+    own |= {"RAY_USAGE_STATS_ENABLED": "0", "RAY_DEDUP_LOGS_ALLOW_REGEX": failure.KEPT}
     return own | of_workers(settings, run)
 
 

@@ -32,6 +32,9 @@ MESSENGER_TEXT = (
 )
 # Deaths that leave no exception: the news of the first one is all there is.
 DEATHS = ("EngineDeadError", "ActorDiedError")
+BEGINNINGS = ("Traceback (most recent call last)", "ray::", "Exception raised in creation task")
+# Lines that Ray must not drop because another process has printed the same within five seconds: a regular expression.
+KEPT = "Traceback|Error|Exception|Exit|Interrupt|Died|Timeout|ERROR|ray::"
 CLASS = re.compile(r"class_name: (\S+)")
 STOPPED = "JudgeStoppedError"  # trainer/judge_watch.py
 SHOWN = 6  # lines of the message
@@ -57,7 +60,7 @@ def find_cause(log: str) -> Cause | None:
     lines = log.splitlines()
     for number, raw in enumerate(lines):
         who, line = _plain(raw)
-        if line.startswith("Traceback (most recent call last)") or line.startswith("ray::"):
+        if line.startswith(BEGINNINGS):
             open_traceback = True
             continue
         match = EXCEPTION.match(line)

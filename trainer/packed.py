@@ -46,7 +46,8 @@ def pack(input_ids: torch.Tensor, prompts: torch.Tensor) -> Packing:
     """Return how to pack nested ``input_ids``, (B, p + r), which begin with ``prompts``, (B, p)."""
     tokens, starts, device = input_ids.values(), input_ids.offsets()[:-1], input_ids.device
     # The last token of a prompt stays its own: what it says is read.
-    columns = torch.arange(int(prompts.offsets().diff().min()) - 1 if len(starts) > 1 else 0, device=device)
+    shortest = int(prompts.offsets().diff().min()) if len(starts) > 1 else 0
+    columns = torch.arange(max(shortest - 1, 0), device=device)
     begin = tokens[starts.unsqueeze(1) + columns]
     common = int((begin == begin[:1]).all(0).cumprod(0).sum())
     rests = input_ids.offsets().diff() - common
@@ -67,7 +68,7 @@ def pack(input_ids: torch.Tensor, prompts: torch.Tensor) -> Packing:
 
 def takes(model: Any) -> bool:
     """Have a model take packed batches, which those of ``MODELS`` do by SDPA; return whether it does."""
-    if hasattr(model, "v_head"):  # trl's, around a model
+    if not type(model).__module__.startswith("transformers.models."):  # code of its own, whatever it is called
         return False
     config = model.config
     layers = getattr(config, "layer_types", None)

@@ -10,6 +10,7 @@ from typing import Any
 from data import models, parquet
 from data.report import Lengths, report
 from reward.judge.config import JudgeConfig
+from reward.model.imports import transformers
 from reward.model.pairs import WARNING
 from reward.model.spec import Spec
 from trainer import installed, judge, resume, reward_check, surroundings
@@ -268,12 +269,10 @@ def _tell_of_data(
     Raises:
         UserError: too few prompts are left for one batch, or the model has no chat template.
     """
-    from transformers import AutoTokenizer
-
     limit, batch = settings.integer("MAX_PROMPT_LENGTH"), settings.integer("BATCH_SIZE")
     name = settings.text("MODEL_PATH")
     try:
-        tokenizer = AutoTokenizer.from_pretrained(model.path)
+        tokenizer = transformers().AutoTokenizer.from_pretrained(model.path)
         found = report(*files, tokenizer, limit)
     except Exception as error:  # of a stranger's tokenizer or template
         reason = str(error).strip().splitlines() or [type(error).__name__]

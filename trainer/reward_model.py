@@ -14,6 +14,7 @@ from reward.errors import GraderFailed
 from reward.model.encoder import Encoder, read_config
 from reward.model.errors import RewardModelError
 from reward.model.faults import faults
+from reward.model.imports import transformers
 from reward.model.kinds import adapter_of
 from reward.model.messages import conversation, special_tokens
 from reward.model.server import served_model
@@ -199,9 +200,7 @@ def _asked(spec: Spec) -> Spec:
 
 def policy_tokens(policy: str) -> tuple[str, ...]:
     """Return the control tokens of the policy's tokenizer."""
-    from transformers import AutoTokenizer
-
-    return tuple(sorted(special_tokens(AutoTokenizer.from_pretrained(policy))))
+    return tuple(sorted(special_tokens(transformers().AutoTokenizer.from_pretrained(policy))))
 
 
 def _in_a_process(settings: Settings, spec: Spec, calibrate: dict[str, Any] | None = None) -> dict[str, Any]:

@@ -17,7 +17,7 @@ def _register_trainer(_: ModuleType) -> None:
 def _balance_numbers(module: ModuleType) -> None:
     """verl/trainer/ppo/v1/trainer_base.py, ``calculate_workload(global_seqlen_lst)``: a tensor, where a list is meant.
 
-    Balancing then adds and compares tensors of one number: 0.6 s for 1,024 samples where a list takes 0.04.
+    Balancing then adds and compares tensors of one number: 0.28 s for 1,024 samples where a list takes 0.015.
     """
     workload = module.calculate_workload
     module.calculate_workload = lambda lengths: workload(lengths).tolist()  # type: ignore[attr-defined]

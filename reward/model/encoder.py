@@ -7,6 +7,7 @@ from reward.errors import GraderFailed
 from reward.model.adapter import Adapter, Encoded
 from reward.model.errors import RewardModelError
 from reward.model.fit import Fitted, fit
+from reward.model.imports import transformers
 from reward.model.kinds import adapter_of
 from reward.model.messages import Messages, cleaned, pattern, special_tokens
 from reward.model.spec import Spec
@@ -31,11 +32,9 @@ def load_tokenizer(spec: Spec) -> Any:
     Raises:
         RewardModelError: it has none.
     """
-    from transformers import AutoTokenizer
-
     place = spec.tokenizer or spec.path
     try:
-        return AutoTokenizer.from_pretrained(place, trust_remote_code=spec.trust_remote_code)
+        return transformers().AutoTokenizer.from_pretrained(place, trust_remote_code=spec.trust_remote_code)
     except Exception as error:  # whatever transformers raises for a missing or broken one
         reason = str(error).strip().splitlines()[0][:200] if str(error).strip() else type(error).__name__
         raise RewardModelError(f"its tokenizer cannot be loaded; give one with --rm_tokenizer: {reason}") from error

@@ -7,6 +7,7 @@ from reward.model.adapter import Adapter, Config
 from reward.model.classification import SequenceClassification
 from reward.model.encoder import load_tokenizer, read_config
 from reward.model.errors import RewardModelError
+from reward.model.imports import transformers
 from reward.model.kinds import adapter_of
 from reward.model.messages import conversation
 from reward.model.spec import Spec
@@ -46,12 +47,10 @@ def _code(spec: Spec, config: Config, adapter: Adapter) -> list[str]:
     Raises:
         RewardModelError: tokenizer_config.json cannot be read.
     """
-    from transformers import CONFIG_MAPPING
-
     file = Path(spec.tokenizer or spec.path) / "tokenizer_config.json"
     parts = ["tokenizer"] * (file.is_file() and "auto_map" in read_json(file))
     own = type(adapter) is SequenceClassification and "auto_map" in config  # the others bring their classes
-    parts += ["model"] * (own and config.get("model_type") not in CONFIG_MAPPING)
+    parts += ["model"] * (own and config.get("model_type") not in transformers().CONFIG_MAPPING)
     said = f"its {' and '.join(parts)} {'bring' if len(parts) > 1 else 'brings'} code"
     return [f"{said} of its own; read it, and allow it with --rm_trust_remote_code"] if parts else []
 

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from reward.model.imports import transformers
+
 # Decoders of the Llama build: biases of q, k, v; bias of o; norms of q and k; norms a layer.
 FAMILIES: dict[str, tuple[bool, bool, bool, int]] = {
     "LlamaForCausalLM": (False, False, False, 2),
@@ -90,12 +92,11 @@ def _by_formula(config: Mapping[str, Any], name: str) -> ModelSize:
 
 def _by_transformers(config: Mapping[str, Any]) -> ModelSize | None:
     import torch
-    from transformers import AutoConfig, AutoModelForCausalLM
 
     try:
-        found = AutoConfig.for_model(**config)
+        found = transformers().AutoConfig.for_model(**config)
         with torch.device("meta"):
-            model = AutoModelForCausalLM.from_config(found)
+            model = transformers().AutoModelForCausalLM.from_config(found)
     except (ValueError, KeyError, TypeError, AttributeError, ImportError):  # not of the library, or incomplete
         return None
     text = found.get_text_config()
