@@ -17,7 +17,7 @@ THREADS = """
         time.sleep(after)
         found.append({how}())
     threading.excepthook = lambda failed: print(failed.exc_type.__name__)
-    threads = [threading.Thread(target=look, args=(n / 20,)) for n in range(8)]
+    threads = [threading.Thread(target=look, args=(n / 100,)) for n in range(8)]
     [thread.start() for thread in threads]
     [thread.join() for thread in threads]
     print(len(found))

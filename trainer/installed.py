@@ -53,7 +53,8 @@ def without_flash(settings: Settings) -> str:
     if settings.text("DEVICE") != "cuda" or attention.has_flash():
         return ""
     return (
-        "flash-attn is not installed, so actor and critic take PyTorch's attention (SDPA) and compute the padding too, "
-        f"which costs time; it fits one CUDA each: {sys.executable} -m pip install flash-attn==2.8.3 "
+        "flash-attn is not installed, so actor and critic take PyTorch's attention (SDPA), which costs time, and "
+        "compute padding unless trainer/packed.py knows the model; "
+        f"it fits one CUDA each: {sys.executable} -m pip install flash-attn==2.8.3 "
         "--no-build-isolation"
     )
