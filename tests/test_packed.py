@@ -1,15 +1,12 @@
 """Packed passes: what verl computes of padded batches, of each kind of model that takes them."""
 
-from types import SimpleNamespace
-
 import pytest
 import torch
 from transformers import CONFIG_MAPPING, AutoModelForCausalLM, AutoModelForTokenClassification, Qwen2ForCausalLM
 from verl.utils import tensordict_utils as tu
-from verl.utils import torch_functional
 from verl.workers.engine.fsdp import transformer_impl
-from verl.workers.utils.padding import no_padding_2_padding
 
+from tests.engines import nested, run
 from trainer import packed
 from trainer.response_logits import engines
 
@@ -40,10 +37,6 @@ SMALL = {
 ROUNDING = {"rtol": 1e-4, "atol": 1e-5}  # norms and angles are computed in float32 anywhere
 
 
-def nested(rows) -> torch.Tensor:
-    return torch.nested.as_nested_tensor(list(rows), layout=torch.jagged)
-
-
 def batch(prompts, responses, common: int):
     """A micro batch of these lengths as verl's workers get it, whose prompts begin with the same tokens."""
     generator = torch.Generator().manual_seed(1)
@@ -70,27 +63,11 @@ def made(kind: str, model_type: str = "qwen2", **options):
     return auto.from_config(config, dtype=torch.float64)
 
 
-def run(kind: type, model: torch.nn.Module, data):
-    """Return what is read of the output, the gradients of all of it, and how many tokens the model computed."""
-    engine = object.__new__(kind)
-    engine.module, engine.use_ulysses_sp, engine.pad_to_length = model, False, False
-    engine.packs = model.config._attn_implementation == packed.NAME
-    engine.engine_config = SimpleNamespace(entropy_checkpointing=False, entropy_from_logits_with_chunking=False)
-    engine.compute_entropy_from_logits = torch_functional.entropy_from_logits
-    inputs, arguments = engine.prepare_model_inputs(data)
-    found = engine.prepare_model_outputs(model(**inputs, use_cache=False), arguments, data, None)
-    read = {name: no_padding_2_padding(values, data) for name, values in found.items()}
-    model.zero_grad()
-    sum((values * torch.arange(1, values.numel() + 1).view_as(values)).sum() for values in read.values()).backward()
-    gradients = {name: each.grad.clone() for name, each in model.named_parameters() if each.grad is not None}
-    return read, gradients, inputs["input_ids"].numel()
-
-
 def same(kind: str, model, data, tokens: int) -> None:
-    theirs, their_gradients, _ = run(VERLS[kind], model, data)
+    theirs, their_gradients, _, _ = run(VERLS[kind], model, data)
     assert packed.takes(model)
-    ours, gradients, computed = run(OURS[kind], model, data)
-    assert computed == tokens
+    ours, gradients, computed, _ = run(OURS[kind], model, data)
+    assert computed == (1, tokens)
     assert ours.keys() == theirs.keys()
     for name, values in theirs.items():
         torch.testing.assert_close(ours[name], values, **ROUNDING)
@@ -145,9 +122,9 @@ def test_other_models_are_padded(model_type, options) -> None:
     model = AutoModelForCausalLM.from_config(config, dtype=torch.float64).eval()
     assert not packed.takes(model)
     data = batch((7, 9, 5), (4, 1, 7), common=3)
-    theirs, _, _ = run(VERLS["language_model"], model, data)
-    ours, _, computed = run(OURS["language_model"], model, data)
-    assert computed == 3 * 12
+    theirs, *_ = run(VERLS["language_model"], model, data)
+    ours, _, computed, _ = run(OURS["language_model"], model, data)
+    assert computed == (3, 12)
     torch.testing.assert_close(ours["log_probs"], theirs["log_probs"])
 
 

@@ -1,37 +1,32 @@
 """The logits of responses alone: what a loss reads is what verl's engine computes, and so are the gradients."""
 
-from types import SimpleNamespace
-
 import pytest
 import torch
 from transformers import AutoModelForCausalLM
 from verl.utils import tensordict_utils as tu
-from verl.utils import torch_functional
 from verl.workers.engine.base import EngineRegistry
 from verl.workers.engine.fsdp import transformer_impl
-from verl.workers.utils.padding import no_padding_2_padding
 
+from tests.engines import nested, of, run
 from trainer.passes import Passes
 from trainer.response_logits import ENTROPY_TOLD, ResponseLogits, ResponseValues, engines, read_positions
 
 PROMPTS, RESPONSES = (3, 9, 5), (4, 1, 7)
 
 
-def nested(lengths, generator) -> torch.Tensor:
-    return torch.nested.as_nested_tensor(
-        [torch.randint(3, 200, (n,), generator=generator) for n in lengths], layout=torch.jagged
-    )
+def words(lengths, generator) -> torch.Tensor:
+    return nested(torch.randint(3, 200, (n,), generator=generator) for n in lengths)
 
 
 @pytest.fixture
 def batch():
     """A micro batch as verl's workers get it."""
     generator = torch.Generator().manual_seed(1)
-    prompts, responses = nested(PROMPTS, generator), nested(RESPONSES, generator)
+    prompts, responses = words(PROMPTS, generator), words(RESPONSES, generator)
     rows = [torch.cat(pair) for pair in zip(prompts.unbind(), responses.unbind(), strict=True)]
     tensors = {
-        "input_ids": torch.nested.as_nested_tensor(rows, layout=torch.jagged),
-        "position_ids": torch.nested.as_nested_tensor([torch.arange(len(row)) for row in rows], layout=torch.jagged),
+        "input_ids": nested(rows),
+        "position_ids": nested(torch.arange(len(row)) for row in rows),
         "prompts": prompts,
         "responses": responses,
     }
@@ -42,36 +37,14 @@ def batch():
     return make
 
 
-def of(kind: type, model: torch.nn.Module):
-    """An engine without what it does not need to compute."""
-    made = object.__new__(kind)
-    made.module, made.use_ulysses_sp, made.pad_to_length = model, False, False
-    made.engine_config = SimpleNamespace(entropy_checkpointing=False, entropy_from_logits_with_chunking=False)
-    made.compute_entropy_from_logits = torch_functional.entropy_from_logits
-    made._get_packed_pad_size = lambda size: 0
-    return made
-
-
-def run(kind: type, model: torch.nn.Module, data) -> tuple[dict[str, torch.Tensor], list[torch.Tensor], torch.Size]:
-    """Return what is read of the output, the gradients of all of it, and the shape of the logits."""
-    made = of(kind, model)
-    inputs, arguments = made.prepare_model_inputs(data)
-    output = model(**inputs)
-    found = made.prepare_model_outputs(output, arguments, data, None)
-    read = {name: no_padding_2_padding(values, data) for name, values in found.items()}
-    model.zero_grad()
-    sum((values * torch.arange(1, values.numel() + 1).view_as(values)).sum() for values in read.values()).backward()
-    return read, [each.grad.clone() for each in model.parameters()], output.logits.shape
-
-
 @pytest.mark.parametrize("entropy", [False, True])
 @pytest.mark.parametrize("temperature", [1.0, 0.7])
 @pytest.mark.parametrize("packed", [False, True])
 def test_it_is_what_verl_computes(small_model, batch, packed, temperature, entropy) -> None:
     model = AutoModelForCausalLM.from_pretrained(small_model, dtype=torch.float64)
     data = batch(use_remove_padding=packed, temperature=temperature, calculate_entropy=entropy)
-    theirs, their_gradients, all_of_them = run(transformer_impl.FSDPEngineWithLMHead, model, data)
-    ours, gradients, fewer = run(engines(transformer_impl)["language_model"], model, data)
+    theirs, their_gradients, _, all_of_them = run(transformer_impl.FSDPEngineWithLMHead, model, data)
+    ours, gradients, _, fewer = run(engines(transformer_impl)["language_model"], model, data)
     assert ours.keys() == theirs.keys() == {"log_probs", *(["entropy"] * entropy)}
     for name, values in theirs.items():
         torch.testing.assert_close(ours[name], values)
@@ -84,7 +57,7 @@ def test_it_is_what_verl_computes(small_model, batch, packed, temperature, entro
 @pytest.mark.parametrize("option", ["calculate_sum_pi_squared"])
 def test_what_reads_all_of_them_gets_all(small_model, batch, option) -> None:
     model = AutoModelForCausalLM.from_pretrained(small_model, dtype=torch.float64)
-    _, _, shape = run(engines(transformer_impl)["language_model"], model, batch(**{option: True}))
+    *_, shape = run(engines(transformer_impl)["language_model"], model, batch(**{option: True}))
     assert shape[:2] == (3, 12)
 
 
@@ -101,7 +74,7 @@ def test_an_entropy_that_is_only_told_has_no_gradient(small_model, batch) -> Non
 
 def test_positions() -> None:
     generator = torch.Generator()
-    positions, lengths = read_positions(nested((2, 1), generator), nested((2, 3), generator))
+    positions, lengths = read_positions(words((2, 1), generator), words((2, 3), generator))
     assert positions.tolist() == [1, 2, 4, 5, 6]
     assert lengths.tolist() == [2, 3]
 

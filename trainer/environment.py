@@ -109,8 +109,12 @@ def _token_mode(settings: Settings) -> dict[str, str]:
 
 def of_engine(settings: Settings, run: Run, tmp: Path) -> dict[str, str]:
     """Return what the engine is told by env vars, beside the person's own environment."""
-    own = {"HYDRA_FULL_ERROR": "1", "TMPDIR": str(tmp)}
-    own |= {"RAY_USAGE_STATS_ENABLED": "0", "RAY_DEDUP_LOGS_ALLOW_REGEX": failure.KEPT}
+    own = {
+        "HYDRA_FULL_ERROR": "1",
+        "RAY_USAGE_STATS_ENABLED": "0",
+        "RAY_DEDUP_LOGS_ALLOW_REGEX": failure.KEPT,
+        "TMPDIR": str(tmp),
+    }
     return own | of_workers(settings, run)
 
 

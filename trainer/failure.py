@@ -12,6 +12,9 @@ EXCEPTION = re.compile(
     r"^(?P<type>(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*(?:Error|Exception|Exit|Interrupt|Died|Timeout)"
     r"|(?:[A-Za-z_]\w*\.)+[A-Z]\w*)(?:: (?P<text>.*))?$"
 )
+BEGINNINGS = ("Traceback (most recent call last)", "ray::", "Exception raised in creation task")  # of a traceback
+# What Ray must not drop because another process has printed it within five seconds: a traceback's beginning and end.
+KEPT = "|".join(["ERROR", *map(re.escape, BEGINNINGS), EXCEPTION.pattern])
 # Exceptions that only say that another one happened elsewhere.
 MESSENGERS = (
     "RayTaskError",
@@ -32,9 +35,6 @@ MESSENGER_TEXT = (
 )
 # Deaths that leave no exception: the news of the first one is all there is.
 DEATHS = ("EngineDeadError", "ActorDiedError")
-BEGINNINGS = ("Traceback (most recent call last)", "ray::", "Exception raised in creation task")
-# Lines that Ray must not drop because another process has printed the same within five seconds: a regular expression.
-KEPT = "Traceback|Error|Exception|Exit|Interrupt|Died|Timeout|ERROR|ray::"
 CLASS = re.compile(r"class_name: (\S+)")
 STOPPED = "JudgeStoppedError"  # trainer/judge_watch.py
 SHOWN = 6  # lines of the message

@@ -270,9 +270,9 @@ def _tell_of_data(
         UserError: too few prompts are left for one batch, or the model has no chat template.
     """
     limit, batch = settings.integer("MAX_PROMPT_LENGTH"), settings.integer("BATCH_SIZE")
-    name = settings.text("MODEL_PATH")
+    name, library = settings.text("MODEL_PATH"), transformers()
     try:
-        tokenizer = transformers().AutoTokenizer.from_pretrained(model.path)
+        tokenizer = library.AutoTokenizer.from_pretrained(model.path)
         found = report(*files, tokenizer, limit)
     except Exception as error:  # of a stranger's tokenizer or template
         reason = str(error).strip().splitlines() or [type(error).__name__]

@@ -32,9 +32,9 @@ def load_tokenizer(spec: Spec) -> Any:
     Raises:
         RewardModelError: it has none.
     """
-    place = spec.tokenizer or spec.path
+    place, library = spec.tokenizer or spec.path, transformers()
     try:
-        return transformers().AutoTokenizer.from_pretrained(place, trust_remote_code=spec.trust_remote_code)
+        return library.AutoTokenizer.from_pretrained(place, trust_remote_code=spec.trust_remote_code)
     except Exception as error:  # whatever transformers raises for a missing or broken one
         reason = str(error).strip().splitlines()[0][:200] if str(error).strip() else type(error).__name__
         raise RewardModelError(f"its tokenizer cannot be loaded; give one with --rm_tokenizer: {reason}") from error

@@ -123,9 +123,9 @@ def packing(made: Any, ids: torch.Tensor) -> None:
     responses = torch.nested.as_nested_tensor([row[36:] for row in rows.unbind()], layout=torch.jagged)
 
     def packed_update() -> None:
-        packing = packed.pack(rows, prompts)
-        kept = packing.find(*read_positions(prompts, responses))
-        batch = packed.inputs(packing, {"input_ids": rows, "position_ids": positions})
+        row = packed.pack(rows, prompts)
+        kept = row.find(*read_positions(prompts, responses))
+        batch = packed.inputs(row, {"input_ids": rows, "position_ids": positions})
         made(**batch, use_cache=False, logits_to_keep=kept).logits.logsumexp(-1).sum().backward()
 
     packed.takes(made)

@@ -93,10 +93,11 @@ def _by_formula(config: Mapping[str, Any], name: str) -> ModelSize:
 def _by_transformers(config: Mapping[str, Any]) -> ModelSize | None:
     import torch
 
+    library = transformers()
     try:
-        found = transformers().AutoConfig.for_model(**config)
+        found = library.AutoConfig.for_model(**config)
         with torch.device("meta"):
-            model = transformers().AutoModelForCausalLM.from_config(found)
+            model = library.AutoModelForCausalLM.from_config(found)
     except (ValueError, KeyError, TypeError, AttributeError, ImportError):  # not of the library, or incomplete
         return None
     text = found.get_text_config()
