@@ -4,6 +4,7 @@ A test here that fails after an upgrade of verl or vLLM says that a patch can go
 """
 
 import importlib.metadata
+import textwrap
 
 import pytest
 import torch
@@ -90,6 +91,61 @@ def test_reference_offload() -> None:
     assert "torch.Size([1, 4])" in patched.stdout, patched.stderr
     unpatched = run(OFFLOAD.format(undo=f"import verl; {UNDO}"))
     assert unpatched.returncode, "torch now ignores pin_memory on the CPU: drop patches.reference_offload"
+
+
+ONE_RANK = """
+    import torch, torch.distributed as dist
+    import verl
+    from torch.distributed.fsdp import CPUOffloadPolicy, MixedPrecisionPolicy, fully_shard
+    from verl.utils.fsdp_utils import fsdp2_clip_grad_norm_
+
+    def train(dtype=torch.float32, offload=False, frozen=False, assign=False):
+        torch.manual_seed(1)
+        parts = [torch.nn.Embedding(50, 24), torch.nn.Linear(24, 24), torch.nn.LayerNorm(24), torch.nn.Linear(24, 50)]
+        model = torch.nn.Sequential(*parts)
+        parts[3].weight = parts[0].weight  # as most small models have it
+        parts[1].requires_grad_(not frozen)
+        extra = dict(offload_policy=CPUOffloadPolicy(pin_memory=False)) if offload else dict()
+        policy = MixedPrecisionPolicy(param_dtype=dtype, reduce_dtype=torch.float32)
+        for module in (parts[1], model):
+            fully_shard(module, mesh=dist.init_device_mesh("cpu", (1,)), mp_policy=policy, **extra)
+        places, found = set(), []
+        parts[1].register_forward_pre_hook(lambda module, _: places.add(module.weight.data_ptr()))
+        own = parts[1].weight._local_tensor.data_ptr()
+        optimizer = torch.optim.AdamW([p for p in model.parameters() if p.requires_grad], fused=True)
+        for step in range(4):
+            optimizer.zero_grad()
+            for micro in range(2):
+                model.set_requires_gradient_sync(micro == 1 or step % 2 == 1)  # both ways to accumulate
+                words = torch.randint(50, (3, 7))
+                torch.nn.functional.cross_entropy(model(words).float().flatten(0, 1), words.flatten()).backward()
+            found.append(fsdp2_clip_grad_norm_(model.parameters(), 0.5).item())
+            optimizer.step()
+            with torch.no_grad():
+                found.append(model(words).double().sum().item())
+            if step == 1:
+                state = {name: value.clone() for name, value in model.state_dict().items()}
+            if step == 2:
+                model.load_state_dict(state, assign=assign)
+        found += [value.full_tensor().double().abs().sum().item() for value in model.state_dict().values()]
+        return found, places == {own}
+
+    dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    for case in ({}, dict(frozen=True), dict(offload=True), dict(dtype=torch.bfloat16), dict(assign=True)):
+        print(*train(**case), sep=" | ")
+"""
+
+
+def test_one_rank() -> None:
+    """torch/distributed/fsdp/_fully_shard copies weights and gradients that one rank has whole."""
+    ours, theirs = (
+        [line.split(" | ") for line in run(before + textwrap.dedent(ONE_RANK)).stdout.splitlines() if " | " in line]
+        for before in ("", "from trainer.cpu import patches; patches.VERL_PATCHES.clear()")
+    )
+    assert len(ours) == 5
+    assert [numbers for numbers, _ in ours] == [numbers for numbers, _ in theirs]
+    assert [shared for _, shared in ours] == ["True", "True", "True", "False", "False"]
+    assert {shared for _, shared in theirs} == {"False"}, "torch no longer copies: drop trainer/cpu/one_rank.py"
 
 
 FILLED = """

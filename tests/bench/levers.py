@@ -12,7 +12,8 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 from unittest import mock
@@ -23,13 +24,14 @@ import torch.utils.deterministic
 import verl  # noqa: F401  (loads the kit's plugin)
 from tensordict import TensorDict
 from torch.distributed.fsdp import fully_shard
+from torch.distributed.fsdp._fully_shard import _fsdp_param, _fsdp_param_group
 from transfer_queue.utils import serial_utils
 from transformers import LlamaConfig, LlamaForCausalLM
 from verl.utils import seqlen_balancing, tensordict_utils
 from verl.utils.tensordict_utils import list_of_dict_to_tensordict
 
 from trainer import ROOT, columns, packed
-from trainer.cpu import ENVIRONMENT
+from trainer.cpu import ENVIRONMENT, one_rank
 from trainer.cpu.patches import sampled
 from trainer.response_logits import read_positions
 from trainer.rollout import rows as sent
@@ -74,7 +76,8 @@ def messages() -> None:
 def llama(shape: str) -> tuple[Any, torch.Tensor]:
     """Return a model with FSDP2 of one rank, as a run has it, and what it computes."""
     hidden, inner, layers, heads, kv_heads, words, size = SHAPES[shape]
-    dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    if not dist.is_initialized():
+        dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
     mesh = dist.init_device_mesh("cpu", (1,))
     config = LlamaConfig(
         **{"hidden_size": hidden, "intermediate_size": inner, "num_hidden_layers": layers, "vocab_size": words},
@@ -91,6 +94,7 @@ def update(made: Any, ids: torch.Tensor, filled: bool = False) -> None:
     """Forward and backward, with the logits of a third of the tokens."""
     torch.utils.deterministic.fill_uninitialized_memory = filled
     made(ids, use_cache=False, logits_to_keep=ids.shape[1] // 3).logits.logsumexp(-1).sum().backward()
+    made.zero_grad()
     torch.utils.deterministic.fill_uninitialized_memory = False
 
 
@@ -102,6 +106,7 @@ def model() -> None:
         *milliseconds(lambda: update(made, ids, True), lambda: update(made, ids)),
     )
     packing(made, ids)
+    sharing(made, ids)
     one, several = (torch.optim.AdamW(made.parameters(), lr=1e-6, fused=fused) for fused in (True, False))
     tell("AdamW, fused", *milliseconds(several.step, one.step))
 
@@ -127,9 +132,37 @@ def packing(made: Any, ids: torch.Tensor) -> None:
         kept = row.find(*read_positions(prompts, responses))
         batch = packed.inputs(row, {"input_ids": rows, "position_ids": positions})
         made(**batch, use_cache=False, logits_to_keep=kept).logits.logsumexp(-1).sum().backward()
+        made.zero_grad()
 
     packed.takes(made)
     tell("16 of 37 to 51 tokens, 24 of them common, packed", *milliseconds(lambda: update(made, ids), packed_update))
+
+
+def sharing(made: Any, ids: torch.Tensor) -> None:
+    """Weights and gradients where they are, and copied as FSDP2 does: a model each, which stays with its way."""
+    other, _ = llama("smollm2")
+
+    def shared_update() -> None:
+        with shared():
+            update(other, ids)
+
+    what = "16 x 51 tokens, weights and gradients of one rank not copied"
+    tell(what, *milliseconds(lambda: update(made, ids), shared_update))
+
+
+@contextmanager
+def shared() -> Iterator[None]:
+    """Have FSDP2 as the CPU platform has it."""
+    names = ("init_all_gather_outputs", "free_unsharded_param")
+    kept = {name: getattr(_fsdp_param.FSDPParam, name) for name in names}
+    reduce = _fsdp_param_group.foreach_reduce
+    with (
+        mock.patch.multiple(_fsdp_param.FSDPParam, **kept),
+        mock.patch.object(_fsdp_param_group, "foreach_reduce", reduce),
+    ):
+        one_rank.weights(_fsdp_param)
+        one_rank.gradients(_fsdp_param_group)
+        yield
 
 
 def environment() -> None:

@@ -6,6 +6,7 @@
 from types import ModuleType
 from typing import Any
 
+from trainer.cpu import one_rank
 from trainer.import_hook import Action
 
 
@@ -111,6 +112,8 @@ def sampled(probabilities: Any, draws: Any) -> Any:
 
 
 VERL_PATCHES: dict[str, Action] = {
+    "torch.distributed.fsdp._fully_shard._fsdp_param": one_rank.weights,
+    "torch.distributed.fsdp._fully_shard._fsdp_param_group": one_rank.gradients,
     "verl.utils.distributed": process_group_backend,
     "verl.workers.engine.fsdp.transformer_impl": reference_offload,
     "verl.workers.engine.utils": determinism,

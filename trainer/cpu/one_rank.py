@@ -1,0 +1,65 @@
+"""FSDP2 with one rank, without the copies that are for several: one of all weights a pass, two of all gradients.
+
+A pass of 16 short samples of SmolLM2's shape spends a tenth of its time on them here, where memory is slow; on a GPU
+it is next to nothing. torch has no setting for it. The numbers stay the same, to the last bit.
+"""
+
+from types import ModuleType
+from typing import Any
+
+
+def weights(module: ModuleType) -> None:
+    """torch/distributed/fsdp/_fully_shard/_fsdp_param.py: a pass computes with the rank's own memory of weights.
+
+    torch copies it for the pass (``wait_for_unshard``: ``tensor.copy_(all_gather_input)``, nothing for a tensor and
+    itself) and frees the copy after it.
+    """
+    param = module.FSDPParam
+    init, free = param.init_all_gather_outputs, param.free_unsharded_param
+
+    def init_all_gather_outputs(self: Any, numels: Any, dtypes: Any, world_size: int, device: Any) -> None:
+        own = self._sharded_param_data
+        whole = own.untyped_storage().nbytes() == own.nbytes  # what is resized to these bytes stays as it is
+        if world_size > 1 or dtypes != [own.dtype] or not whole:
+            init(self, numels, dtypes, world_size, device)
+        elif not shares(self):
+            self.all_gather_outputs = [own]
+            self.__dict__.pop("_unsharded_param", None)  # made of what it had before
+
+    def free_unsharded_param(self: Any) -> None:
+        if not shares(self):
+            free(self)
+
+    param.init_all_gather_outputs, param.free_unsharded_param = init_all_gather_outputs, free_unsharded_param
+
+
+def shares(param: Any) -> bool:
+    """Whether the weights of a pass are the rank's own memory."""
+    outputs = param.all_gather_outputs
+    return bool(outputs) and outputs[0] is param._sharded_param_data
+
+
+def gradients(module: ModuleType) -> None:
+    """torch/distributed/fsdp/_fully_shard/_fsdp_param_group.py, ``foreach_reduce``: gradients stay where they are.
+
+    torch copies them into the buffer that ranks would exchange, and from it into another.
+    """
+    reduce = module.foreach_reduce
+
+    def foreach_reduce(params: Any, grads: Any, group: Any, stream: Any, comm: Any, *rest: Any) -> Any:
+        dtype, reduce_dtype, _, factor, all_reduce_group, *_ = rest
+        alone = group is not None and group.size() == 1 and all_reduce_group is None and factor is None
+        same = all(grad.dtype == dtype == (reduce_dtype or dtype) for grad in grads)
+        if not alone or not same or any(param.offload_to_cpu for param in params):
+            return reduce(params, grads, group, stream, comm, *rest)
+        for param, grad in zip(params, grads, strict=True):
+            weight, own = param.sharded_param, grad.view(param.sharded_size)
+            if weight.grad is None:
+                weight.grad = param.to_sharded_dtensor(own)
+            else:
+                weight.grad._local_tensor += own
+        grads.clear()
+        event = stream.record_event()
+        return None, event, stream, event, None, None, None
+
+    module.foreach_reduce = foreach_reduce  # type: ignore[attr-defined]
