@@ -1,7 +1,7 @@
 """How a step grows: on paper for H100s, up to 128 of them, and measured here. tests/bench/SCALING.md has both.
 
     .venv/bin/python -m tests.bench.scaling              # the tables of the page, from the formulas below
-    .venv/bin/python -m tests.bench.scaling --measure    # builtin:tiny at other batches and lengths, seconds by phase
+    .venv/bin/python -m tests.bench.scaling --measure    # here: batches, lengths, models, ranks; seconds by phase
 
 The sizes of a run are those of ``trainer.forecast``; nothing here has been held against a GPU yet.
 """
@@ -155,16 +155,19 @@ def judged(work: Step, hardware: Hardware) -> Iterator[str]:
 
 
 def measured() -> Iterator[str]:
-    """Run ``builtin:tiny`` with each of some shapes; yield medians of seconds by phase."""
+    """Run models of two sizes, with each of some shapes; yield medians of seconds by phase."""
     names = ("gen", "old_log_prob", "ref", "values", "update_critic", "update_actor", "update_weights", "step")
-    yield "| prompts x tokens | " + " | ".join(names) + " |\n" + "|---" * (len(names) + 1) + "|"
-    base = ["--total_steps", "6", "--data", "builtin:arith"]
-    for batch, tokens in ((32, 8), (128, 8), (512, 8), (128, 32), (128, 128)):
-        sizes = ["--batch_size", str(batch), "--mini_batch_size", str(batch // 2)]
-        sizes += ["--max_response_length", str(tokens)]
-        steps, _ = step.record([*base, *sizes, "actor_rollout_ref.rollout.ignore_eos=true"])
+    yield "| model | ranks | prompts x tokens | " + " | ".join(names) + " |\n" + "|---" * (len(names) + 3) + "|"
+    tiny = [(1, 32, 8), (1, 128, 8), (1, 512, 8), (1, 128, 32), (1, 128, 128), (2, 128, 8)]
+    smollm2 = [(1, 16, 16), (1, 32, 16), (1, 32, 32), (2, 32, 16)]
+    for name, ranks, batch, tokens in (*(("tiny", *each) for each in tiny), *(("smollm2", *each) for each in smollm2)):
+        flags = {"--model": f"builtin:{name}", "--dtype": "float32", "--data": "builtin:arith", "--total_steps": 6}
+        flags |= {"--batch_size": batch, "--mini_batch_size": batch // 2, "--max_response_length": tokens}
+        words = [str(word) for pair in {**flags, "--n_gpus": ranks}.items() for word in pair]
+        steps, _ = step.record([*words, "actor_rollout_ref.rollout.ignore_eos=true"])
         found = step.medians(steps[step.FIRST - 1 :])
-        yield f"| {batch} x {tokens} | " + " | ".join(f"{found.get(f'timing_s/{n}', 0):.2f}" for n in names) + " |"
+        phases = " | ".join(f"{found.get(f'timing_s/{phase}', 0):.2f}" for phase in names)
+        yield f"| {name} | {ranks} | {batch} x {tokens} | {phases} |"
 
 
 def main() -> None:
