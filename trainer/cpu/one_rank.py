@@ -1,7 +1,7 @@
 """FSDP2 with one rank, without the copies that are for several: one of all weights a pass, two of all gradients.
 
-A pass of 16 short samples of SmolLM2's shape spends a tenth of its time on them here, where memory is slow; on a GPU
-it is next to nothing. torch has no setting for it. The numbers stay the same, to the last bit.
+A pass of 16 short samples of SmolLM2 spent a tenth of its time on them (tests/bench/README.md). torch has no setting
+for it. The numbers stay the same, to the last bit.
 """
 
 from types import ModuleType
