@@ -36,7 +36,7 @@ assign() {
 # The first word may be a command; some take files or runs too. Flags become env vars (--no_x for a switch); a word
 # with "=" and no dashes is an override for verl.
 parse() {
-  local name value has_value
+  local name written value has_value
   if [[ "${1:-}" =~ ^[a-z][a-z_]*$ && -f "$root/trainer/commands/$1.py" ]]; then
     command=("$1")
     shift
@@ -50,18 +50,23 @@ parse() {
       continue
     fi
     name=${1#--} value='' has_value=''
+    written=${name%%=*}
     [[ "$name" == *=* ]] && value=${name#*=} has_value=1
     name=${name%%=*}
     name=${name//-/_}
     shift
     if [[ "$name" == help ]]; then
       exec "$python" -m trainer.knobs
+    elif [[ ! "$name" =~ ^[a-z][a-z0-9_]*$ ]]; then # "--" alone, "--=x", "--@": no subscript of an array
+      written=${written//$'\n'/ }
+      unknown+=("${written:- (a flag without a name)}")
     elif [[ -n "${env_of[$name]:-}" && "${type_of[$name]}" == switch ]]; then
       if [[ -z "$has_value" && "${1:-}" =~ ^(true|false)$ ]]; then
         value=$1
         shift
       fi
-      assign "$name" "${value:-true}"
+      [[ -n "$has_value" ]] || value=${value:-true}
+      assign "$name" "$value"
     elif [[ "$name" == no_* && "${type_of[${name#no_}]:-}" == switch ]]; then
       assign "${name#no_}" false
     elif [[ -z "${env_of[$name]:-}" ]]; then
@@ -78,12 +83,28 @@ parse() {
   done
 }
 
+# Files that are opened must not become the standard streams: as with ./train.sh >&-
+open_streams() {
+  [[ -e /proc/$$/fd/0 ]] || exec </dev/null
+  [[ -e /proc/$$/fd/1 ]] || exec >/dev/null
+  [[ -e /proc/$$/fd/2 ]] || exec 2>/dev/null
+}
+
 main() {
   local python device
+  open_streams
+  [[ -d "$PWD" ]] || die "the folder that this is started in, $PWD, is gone; cd to one that is there"
   [[ -z "${VENV:-}" || "$VENV" == /* ]] || VENV=$PWD/$VENV
   python=$(find_python)
   [[ "$python" == /* ]] || python=$PWD/$python
-  export PYTHONPATH="$root${PYTHONPATH:+:$PYTHONPATH}"
+  # A reward.py or data.py in the caller's folder is the caller's, and must not stand before the kit's packages. Python
+  # 3.10 does not know that setting.
+  for name in reward data trainer; do
+    if [[ -e "$PWD/$name.py" ]] && ! "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))'; then
+      die "$PWD/$name.py would be taken for the kit's own package by Python 3.10; rename it, or name a Python 3.11 or 3.12 with PYTHON=/path/to/python"
+    fi
+  done
+  export PYTHONPATH="$root${PYTHONPATH:+:$PYTHONPATH}" PYTHONSAFEPATH=1
   local back=$PWD
   if [[ "${1:-}" == wheelhouse ]]; then # has flags of its own
     cd "$root"

@@ -2,7 +2,9 @@
 
 from dataclasses import dataclass, field
 
-SHOWN = 20
+from reward.wording import shown
+
+SHOWN = 8  # a refusal is to be read at a glance
 
 
 class DataError(ValueError):
@@ -28,14 +30,14 @@ class Faults:
         """Note a fault of field ``name`` in row ``row`` (from 1; in JSONL and CSV the line) of ``file``."""
         self.count += 1
         if len(self.lines) < SHOWN:
-            place = file if row is None else f"{file}: row {row}"
+            place = shown(file) if row is None else f"{shown(file)}: row {row}"
             self.lines.append(f"{place}: {name}: {message}" if name else f"{place}: {message}")
 
     def raise_any(self) -> None:
         """Raise what was found.
 
         Raises:
-            DataError: at most 20 faults, and a count of the rest.
+            DataError: the first faults, and a count of the rest.
         """
         if self.count:
             rest = self.count - len(self.lines)

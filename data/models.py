@@ -10,6 +10,10 @@ import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+from data import hub
+from reward.wording import expanded, kind, path_fault, quoted, reason, shown
 
 HERE = Path(__file__).parent
 # name -> the modules that its weights depend on; the first makes it: python -m data.NAME FOLDER
@@ -28,6 +32,13 @@ SIZES: dict[str, dict[str, object]] = {
         "max_position_embeddings": 8192,
     },
 }
+
+
+# The sizes of a model that the kit divides by, or multiplies.
+READ = (
+    *("vocab_size", "hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads", "head_dim"),
+    *("num_key_value_heads", "max_position_embeddings"),
+)
 
 
 class ModelError(ValueError):
@@ -67,26 +78,46 @@ def find(spec: str, cache: Path, seed: int, say: Callable[[str], None], fetch: b
         if not folder.is_dir() and not fetch:
             return Model(str(folder), SIZES[spec.removeprefix("builtin:")])
         _make_builtin(spec, folder, seed, say)
-    elif Path(spec).expanduser().is_dir():
-        folder = Path(spec).expanduser().resolve()
+    elif fault := path_fault(expanded(spec)):
+        raise ModelError(f"--model {shown(spec)}: {fault}; give a Hugging Face model folder, or a name of the hub")
+    elif expanded(spec).is_dir():
+        folder = expanded(spec).resolve()
     elif spec.startswith(("/", "./", "../", "~")):
-        raise ModelError(f"--model {spec}: there is no such folder")
+        what = "it is a file" if expanded(spec).exists() else "there is no such folder"
+        raise ModelError(f"--model {shown(spec)}: {what}; give a Hugging Face model folder")
     else:
         return Model(spec, _hub_config(spec) if fetch else {})
     file = folder / "config.json"
     if not file.is_file():
         raise ModelError(f"--model {spec}: the folder has no config.json; give a Hugging Face model folder")
     try:
-        return Model(str(folder), json.loads(file.read_text(encoding="utf-8")))
-    except ValueError as error:
-        raise ModelError(f"--model {spec}: config.json is not JSON ({error})") from None
+        config = json.loads(file.read_text(encoding="utf-8"))
+    except (ValueError, OSError, RecursionError) as error:
+        raise ModelError(f"--model {shown(spec)}: config.json cannot be read: {reason(error)}") from None
+    if not isinstance(config, dict) or not isinstance(config.get("text_config", {}), dict):
+        raise ModelError(f"--model {shown(spec)}: config.json is {kind(config)} of another form than a model's")
+    wrong = [f"{name} is {quoted(value)}" for name, value in sizes_of(config) if not is_size(value)]
+    if wrong:
+        raise ModelError(f"--model {shown(spec)}: config.json: {', '.join(wrong)}; a size is a whole number above 0")
+    return Model(str(folder), config)
+
+
+def sizes_of(config: dict[str, Any]) -> list[tuple[str, object]]:
+    """Return the sizes that a ``config.json`` says, those that the kit reads."""
+    text = config.get("text_config", config)
+    return [(name, text[name]) for name in READ if text.get(name) is not None]
+
+
+def is_size(value: object) -> bool:
+    """Whether a value can be a size of a model."""
+    return isinstance(value, int) and not isinstance(value, bool) and 0 < value < 1 << 40
 
 
 def _builtin_folder(spec: str, cache: Path, seed: int) -> Path:
     name = spec.removeprefix("builtin:")
     if name not in BUILTIN:
         raise ModelError(
-            f"--model {spec}: there is no such built-in model; there are builtin:{', builtin:'.join(BUILTIN)}"
+            f"--model {shown(spec)}: there is no such built-in model; there are builtin:{', builtin:'.join(BUILTIN)}"
         )
     recipe = b"".join((HERE / f"{module}.py").read_bytes() for module in BUILTIN[name])
     seeded = f"-seed{seed}" if name in SEEDED else ""
@@ -134,18 +165,25 @@ def _hub_config(name: str) -> dict[str, object]:
     try:
         cached = try_to_load_from_cache(name, "config.json")
         if not isinstance(cached, str):
-            HfApi().model_info(name, timeout=10)  # asks once, where a download would retry for half a minute
+            if silent := hub.silence(lambda seconds: HfApi().model_info(name, timeout=seconds)):
+                raise ModelError(
+                    f"--model {shown(name)}: no such folder here, not in the Hugging Face cache, and the hub cannot be "
+                    f"reached ({silent}); give a folder, or builtin:tiny or builtin:smollm2, which need no hub"
+                )
+            HfApi().model_info(name, timeout=hub.SECONDS)  # says what is wrong with the name
             cached = hf_hub_download(name, "config.json")
         return dict(json.loads(Path(cached).read_text(encoding="utf-8")))
+    except ModelError:
+        raise
     except HFValidationError:
-        reason = "neither a folder on this machine nor a name of the Hugging Face hub (owner/name)"
+        why = "neither a folder on this machine nor a name of the Hugging Face hub (owner/name)"
     except GatedRepoError:
-        reason = "the hub gives it only to those who accepted its terms; accept them there and export HF_TOKEN"
+        why = "the hub gives it only to those who accepted its terms; accept them there and export HF_TOKEN"
     except RepositoryNotFoundError:
-        reason = "the hub has no such model; check the name, or export HF_TOKEN if it is private"
+        why = "the hub has no such model; check the name, or export HF_TOKEN if it is private"
     except Exception as error:
-        reason = (
-            "no such folder here, not in the Hugging Face cache, and the hub cannot be reached "
-            f"({type(error).__name__}); give a folder, or builtin:tiny or builtin:smollm2, which need no hub"
+        why = (
+            f"the hub does not give its config.json ({reason(error)}); give a folder, or builtin:tiny or "
+            "builtin:smollm2, which need no hub"
         )
-    raise ModelError(f"--model {name}: {reason}")
+    raise ModelError(f"--model {shown(name)}: {why}")

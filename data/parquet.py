@@ -17,6 +17,7 @@ from pyarrow.dataset import dataset
 
 from data import arith, readers, rows
 from data.faults import DataError, Faults, TooMuch
+from reward.redact import screen
 from reward.rules import no_rule
 
 __all__ = ["DataError", "TooMuch", "prepare", "row_count", "sample"]
@@ -58,7 +59,7 @@ def prepare(data: str, val_data: str, cache: Path, rules: bool = True, most: int
 
     Raises:
         TooMuch: there is more than ``most``, or it is not on this machine.
-        DataError: every fault of the data, at most 20 of them in words; nothing was written.
+        DataError: every fault of the data, the first of them in words; nothing was written.
     """
     if data == "builtin:arith" and not val_data:
         return _builtin("train", cache), _builtin("val", cache)
@@ -140,7 +141,7 @@ def _halves(key: str, cache: Path) -> tuple[Path, Path]:
 
 
 def _is_verls(file: Path) -> bool:
-    if file.suffix != ".parquet":
+    if readers.file_kind(file) != ".parquet":
         return False
     try:
         schema = pq.read_schema(file)
@@ -161,30 +162,42 @@ def _digest(source: readers.Source) -> str:
     return digest.hexdigest()[:16]
 
 
+def _raw_rows(source: readers.Source, faults: Faults) -> Iterator[tuple[Path, int, dict[str, Any]]]:
+    """Yield the rows that have a prompt; columns without one are one fault a file, not one a row."""
+    without: Counter[tuple[str, str]] = Counter()
+    for file in source.files:
+        for number, raw in readers.read(file, faults):
+            if message := rows.unknown_columns(raw):
+                without[str(file), message] += 1
+            else:
+                yield file, number, raw
+    for (path, message), count in without.items():
+        faults.add(path, None, "", f"{message} (rows: {count:,})")
+
+
 def _scan(source: readers.Source, split: str, rules: bool, faults: Faults, writer: Any) -> None:
     """Read all rows, note every fault, write what is right."""
     unknown: Counter[str] = Counter()
     index, batch = 0, []
     with _progress(source) as advance:
-        for file in source.files:
-            for number, raw in readers.read(file, faults):
+        for file, number, raw in _raw_rows(source, faults):
 
-                def note(name: str, message: str, row: int = number, path: Path = file) -> None:
-                    faults.add(str(path), row, name, message)
+            def note(name: str, message: str, row: int = number, path: Path = file) -> None:
+                faults.add(str(path), row, name, message)
 
-                row = rows.normalise(raw, index, split, source.preset, note)
-                index += 1
-                if row is None:
-                    continue
-                if rules and not rows.check_truth(row, note):
-                    unknown[row["data_source"]] += 1
-                if writer is not None and not faults.count:
-                    batch.append(row)
-                    if len(batch) == BATCH:
-                        writer.write_batch(pa.RecordBatch.from_pylist(batch, SCHEMA))
-                        batch.clear()
-                if not index % BATCH:
-                    advance(index)
+            row = rows.normalise(raw, index, split, source.preset, note)
+            index += 1
+            if row is None:
+                continue
+            if rules and not rows.check_truth(row, note):
+                unknown[row["data_source"]] += 1
+            if writer is not None and not faults.count:
+                batch.append(row)
+                if len(batch) == BATCH:
+                    writer.write_batch(pa.RecordBatch.from_pylist(batch, SCHEMA))
+                    batch.clear()
+            if not index % BATCH:
+                advance(index)
     if batch:
         writer.write_batch(pa.RecordBatch.from_pylist(batch, SCHEMA))
     if not index and not faults.count:
@@ -253,7 +266,7 @@ def _progress(source: readers.Source) -> Iterator[Callable[[int], None]]:
         TextColumn("{task.completed:,} rows"),
         TimeElapsedColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    with Progress(*columns, console=Console(file=screen(sys.stderr)), transient=True) as bar:
         task = bar.add_task(f"reading {source.spec}", total=None)
         yield lambda rows: bar.update(task, completed=rows)
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 Row = dict[str, Any]
+LETTERS = "ABCDEFGHIJ"
 CODE = "Write Python code in one fenced block."
 
 
@@ -23,9 +24,9 @@ class Preset:
 
 
 def _math(row: Row) -> Row:
-    from reward.rules.answer import boxed
+    from reward.rules.latex import boxes
 
-    truth = row.get("answer") or boxed(str(row["solution"])) or ""
+    truth = row.get("answer") or next(iter(boxes(str(row["solution"]))), "")
     return {"prompt": f"{row['problem']}\n\nPut the final answer in \\boxed{{}}.", "ground_truth": truth}
 
 
@@ -53,10 +54,11 @@ def _gsm8k(row: Row) -> Row:
 
 
 def _mmlu(row: Row) -> Row:
-    listed = "\n".join(f"{letter}. {choice}" for letter, choice in zip("ABCDEFGHIJ", row["choices"], strict=False))
+    listed = "\n".join(f"{letter}. {choice}" for letter, choice in zip(LETTERS, row["choices"], strict=False))
+    truth = str(row["answer"]).strip()
     return {
         "prompt": f"{row['question']}\n{listed}\n\nEnd with: The answer is (letter).",
-        "ground_truth": str(row["answer"]),
+        "ground_truth": LETTERS[int(truth)] if truth.isdecimal() else truth,  # an index; choices may be numbers too
         "extra_info": {"choices": list(row["choices"])},
     }
 

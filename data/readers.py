@@ -1,16 +1,32 @@
-"""Rows out of files (JSON, JSONL, CSV, parquet, folders of these) and out of the hub, one at a time."""
+"""Rows out of files (JSON, JSONL, CSV, TSV, parquet, folders of these) and out of the hub, one at a time.
 
+Text files may be compressed by gzip (``train.jsonl.gz``). Suffixes count in either case.
+"""
+
+import contextlib
 import csv
+import gzip
+import io
+import json
 import os
 import re
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, cast
 
+from data import hub
 from data.faults import DataError, Faults, TooMuch
+from reward.nesting import MESSAGE
+from reward.wording import expanded, is_folder, kind, path_fault, reason, shown
 
-SUFFIXES = (".json", ".jsonl", ".ndjson", ".csv", ".parquet")
+TEXT_FILES = (".json", ".jsonl", ".ndjson", ".csv", ".tsv")
+SUFFIXES = (*TEXT_FILES, ".parquet")
+DELIMITERS = (",", ";", "\t", "|")
+INTEGER_DIGITS = 4300  # the interpreter turns no more into an integer (sys.get_int_max_str_digits)
+LONG_INTEGER = re.compile(rb"\d{19,}")  # orjson turns integers beyond 64 bits into floats
 HUB = re.compile(r"(?P<name>[\w.-]+(?:/[\w.-]+)?)(?::(?P<config>[\w.-]+))?(?:@(?P<split>[\w.\[\]%:-]+))?")
 SPLITS = {"train": ("train",), "test": ("validation", "valid", "val", "dev", "test", "eval")}  # the first that is there
 WHOLE = 64 << 20  # bytes; a larger JSON list is read piece by piece
@@ -31,6 +47,14 @@ class Source:
         return sum(file.stat().st_size for file in self.files)
 
 
+def file_kind(file: Path) -> str:
+    """Return the suffix that says how ``file`` is read, in lower case and without ``.gz``; empty for no known one."""
+    suffixes = [suffix.lower() for suffix in file.suffixes]
+    zipped = suffixes[-1:] == [".gz"]
+    last = suffixes[-2 if zipped else -1] if len(suffixes) > zipped else ""
+    return last if last in (TEXT_FILES if zipped else SUFFIXES) else ""
+
+
 def find(spec: str, split: str, fetch: bool = True) -> Source:
     """Return the files of ``spec``: a file, a folder, or a dataset of the hub (``name[:config][@split]``).
 
@@ -38,19 +62,26 @@ def find(spec: str, split: str, fetch: bool = True) -> Source:
         TooMuch: it is on the hub, and not to be fetched.
         DataError: there is none, or it cannot be reached.
     """
-    path = Path(spec).expanduser()
+    path = expanded(spec)
+    if fault := path_fault(path):
+        raise DataError(f"{shown(spec)}: {fault}; give {', '.join(SUFFIXES)}, a folder of these, or builtin:arith")
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise DataError(f"{shown(spec)}: it is a pipe or a device, not a file; give {', '.join(SUFFIXES)}")
     if path.is_file():
-        if path.suffix not in SUFFIXES:
-            raise DataError(f"{spec}: not a known kind of file; give {', '.join(SUFFIXES)}, or builtin:arith")
+        if not file_kind(path):
+            known = f"{', '.join(SUFFIXES)} (all but the last also with .gz)"
+            raise DataError(f"{shown(spec)}: not a known kind of file; give {known}, or builtin:arith")
         return Source(spec, (path.resolve(),))
     if path.is_dir():
         files = _files(path)
         if not files:
-            raise DataError(f"{spec}: the folder has no {', '.join(SUFFIXES)} file")
+            raise DataError(f"{shown(spec)}: the folder has no {', '.join(SUFFIXES)} file")
         return Source(spec, tuple(_of_split(files, split) if has_own_split(spec) else files))
     found = HUB.fullmatch(spec)
-    if found is None or path.suffix in SUFFIXES or spec.startswith((".", "/", "~")) or "/" not in found["name"]:
-        raise DataError(f"{spec}: there is no such file or folder, and it is no name of the hub (owner/name[:config])")
+    if found is None or file_kind(path) or spec.startswith((".", "/", "~")) or "/" not in found["name"]:
+        raise DataError(
+            f"{shown(spec)}: there is no such file or folder, and it is no name of the hub (owner/name[:config])"
+        )
     if not fetch:
         raise TooMuch(spec)
     return _hub(spec, found["name"], found["config"], found["split"] or split)
@@ -58,12 +89,12 @@ def find(spec: str, split: str, fetch: bool = True) -> Source:
 
 def has_own_split(spec: str) -> bool:
     """Return whether ``spec`` is a folder with files for training and others, by name, to be held out."""
-    path = Path(spec).expanduser()
-    return path.is_dir() and all(_of_split(_files(path), split) for split in SPLITS)
+    path = expanded(spec)
+    return is_folder(path) and all(_of_split(_files(path), split) for split in SPLITS)
 
 
 def _files(folder: Path) -> list[Path]:
-    return sorted(file.resolve() for file in folder.rglob("*") if file.suffix in SUFFIXES and file.is_file())
+    return sorted(file.resolve() for file in folder.rglob("*") if file_kind(file) and file.is_file())
 
 
 def _of_split(files: list[Path], split: str) -> list[Path]:
@@ -77,15 +108,17 @@ def _of_split(files: list[Path], split: str) -> list[Path]:
 def _hub(spec: str, name: str, config: str | None, split: str) -> Source:
     """Fetch (or find in the hub's cache) the parquet of one split; ``datasets`` keeps it."""
     from datasets import load_dataset
+    from huggingface_hub import HfApi
 
+    silent = hub.silence(lambda seconds: HfApi().dataset_info(name, timeout=seconds))
     try:
-        found = load_dataset(name, config, split=split)
+        with hub.offline() if silent else contextlib.nullcontext():
+            found = load_dataset(name, config, split=split)
     except Exception as error:
-        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        raise DataError(
-            f"{spec}: no such file here, and the hub does not give it (split {split}): {reason[:200]}; "
-            "write name:config@split, or give a file"
-        ) from None
+        what, how = f"the hub does not give it (split {split}): {reason(error)}", "write name:config@split"
+        if silent:
+            what, how = f"it is not in the hub's cache, and the hub cannot be reached ({silent})", "mend the network"
+        raise DataError(f"{shown(spec)}: no such file here; {what}; {how}, or give a file") from None
     folder = Path(found.cache_files[0]["filename"]).parent
     file = folder / f"kit-{split.replace('/', '_')}.parquet"
     if not file.exists():
@@ -100,17 +133,45 @@ def read(file: Path, faults: Faults) -> Iterator[tuple[int, Row]]:
 
     Numbers count from 1: lines for JSONL and CSV, rows for JSON lists and parquet.
     """
-    kinds = {".csv": _csv, ".parquet": _parquet, ".json": _json}
+    readers = {".csv": _csv, ".tsv": _csv, ".parquet": _parquet, ".json": _json}
     try:
-        yield from kinds.get(file.suffix, _jsonl)(file, faults)
+        yield from readers.get(file_kind(file), _jsonl)(file, faults)
     except UnicodeDecodeError as error:
-        faults.add(str(file), None, "", f"not UTF-8 (byte {error.start}: {error.reason}); convert it, e.g. with iconv")
+        faults.add(str(file), None, "", f"not UTF-8 (byte {error.start}); convert it, e.g. with iconv")
+    except RecursionError:
+        faults.add(str(file), None, "", MESSAGE)
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        faults.add(str(file), None, "", f"not a whole gzip file: {reason(error)}")
+    except OSError as error:
+        faults.add(str(file), None, "", reason(error))
+
+
+def _open(file: Path) -> IO[bytes]:
+    return cast(IO[bytes], gzip.open(file)) if file.suffix.lower() == ".gz" else file.open("rb")
+
+
+def _loads(data: bytes) -> Any:
+    """Return the value of JSON, with integers of any size as they are written.
+
+    Raises:
+        orjson.JSONDecodeError: it is none.
+    """
+    import orjson
+
+    if not LONG_INTEGER.search(data):
+        return orjson.loads(data)
+    orjson.loads(LONG_INTEGER.sub(b"1", data))  # the stricter parser says what is JSON
+    return json.loads(data, parse_int=_integer)
+
+
+def _integer(digits: str) -> int | str:
+    return int(digits) if len(digits) < INTEGER_DIGITS else digits  # as a text it is as exact
 
 
 def _jsonl(file: Path, faults: Faults) -> Iterator[tuple[int, Row]]:
     import orjson
 
-    with file.open("rb") as stream:
+    with _open(file) as stream:
         for number, line in enumerate(stream, 1):
             if number == 1:
                 line = line.removeprefix(b"\xef\xbb\xbf")
@@ -120,14 +181,14 @@ def _jsonl(file: Path, faults: Faults) -> Iterator[tuple[int, Row]]:
             if not line:
                 continue
             try:
-                row = orjson.loads(line)
+                row = _loads(line)
             except orjson.JSONDecodeError as error:
                 faults.add(str(file), number, "", _why(line, error))
                 continue
             if isinstance(row, dict):
                 yield number, row
             else:
-                faults.add(str(file), number, "", f"a {type(row).__name__}, not an object")
+                faults.add(str(file), number, "", f"{kind(row)}, not an object")
 
 
 def _why(line: bytes, error: Any) -> str:
@@ -135,12 +196,12 @@ def _why(line: bytes, error: Any) -> str:
     try:
         line.decode("utf-8")
     except UnicodeDecodeError as wrong:
-        return f"not UTF-8 (byte {wrong.start}: {wrong.reason}); convert it, e.g. with iconv"
+        return f"not UTF-8 (byte {wrong.start}); convert it, e.g. with iconv"
     return f"bad JSON: {error.msg} (column {error.colno})"
 
 
 def _json(file: Path, faults: Faults) -> Iterator[tuple[int, Row]]:
-    with file.open("rb") as stream:
+    with _open(file) as stream:
         start = stream.read(4096).removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
     if start == b"{":
         yield from _json_object(file, faults)
@@ -149,23 +210,28 @@ def _json(file: Path, faults: Faults) -> Iterator[tuple[int, Row]]:
         if isinstance(row, dict):
             yield number, row
         else:
-            faults.add(str(file), number, "", f"a {type(row).__name__}, not an object")
+            faults.add(str(file), number, "", f"{kind(row)}, not an object")
 
 
 def _items(file: Path, faults: Faults) -> Iterator[Any]:
     import ijson
     import orjson
 
-    if file.stat().st_size > WHOLE:
+    if file.stat().st_size > (WHOLE // 8 if file.suffix.lower() == ".gz" else WHOLE):
+        if _has_endless_integer(file):
+            faults.add(str(file), None, "", f"an integer of {INTEGER_DIGITS:,} digits or more; write it as a text")
+            return
         try:
-            with file.open("rb") as stream:
-                yield from ijson.items(stream, "item", use_float=True)
+            with _open(file) as stream:
+                # Its own use_float refuses integers beyond 64 bits.
+                yield from map(_with_floats, ijson.items(stream, "item"))
         except ijson.JSONError as error:
             faults.add(str(file), None, "", f"bad JSON: {str(error).splitlines()[0]}")
         return
-    content = file.read_bytes()
+    with _open(file) as stream:
+        content = stream.read()
     try:
-        rows = orjson.loads(content.removeprefix(b"\xef\xbb\xbf"))
+        rows = _loads(content.removeprefix(b"\xef\xbb\xbf"))
     except orjson.JSONDecodeError as error:
         content.decode("utf-8")
         faults.add(str(file), None, "", f"bad JSON at line {error.lineno}, column {error.colno}: {error.msg}")
@@ -176,14 +242,34 @@ def _items(file: Path, faults: Faults) -> Iterator[Any]:
     yield from rows
 
 
+def _has_endless_integer(file: Path) -> bool:
+    """Whether ``file`` has an integer beyond the interpreter's limit, on which ijson's parser ends the process."""
+    digits, tail = re.compile(rb"\d{%d}" % INTEGER_DIGITS), b""
+    with _open(file) as stream:
+        while chunk := stream.read(1 << 20):
+            if digits.search(tail + chunk):
+                return True
+            tail = chunk[-INTEGER_DIGITS:]
+    return False
+
+
+def _with_floats(value: Any) -> Any:
+    """Return ``value`` with floats for decimals."""
+    if isinstance(value, Decimal):
+        return float(value)
+    if isinstance(value, dict):
+        return {name: _with_floats(each) for name, each in value.items()}
+    return [_with_floats(each) for each in value] if isinstance(value, list) else value
+
+
 def _json_object(file: Path, faults: Faults) -> Iterator[tuple[int, Row]]:
     """A file that begins with a brace: rows by line, or one object over many lines."""
     import orjson
 
-    with file.open("rb") as stream:
+    with _open(file) as stream:
         first = stream.readline().removeprefix(b"\xef\xbb\xbf")
     try:
-        orjson.loads(first)
+        _loads(first)
     except orjson.JSONDecodeError:
         faults.add(str(file), None, "", "one JSON object; a list of rows ([{...}, ...]) is wanted, or an object a line")
         return
@@ -192,16 +278,25 @@ def _json_object(file: Path, faults: Faults) -> Iterator[tuple[int, Row]]:
 
 def _csv(file: Path, faults: Faults) -> Iterator[tuple[int, Row]]:
     csv.field_size_limit(1 << 27)
-    with file.open(encoding="utf-8-sig", newline="") as stream:
-        reader = csv.DictReader(stream)
+    with _open(file) as raw, io.TextIOWrapper(raw, encoding="utf-8-sig", newline="") as stream:
+        header = stream.readline()
+        stream.seek(0)
+        reader = csv.DictReader(stream, delimiter=_delimiter(header))
         try:
             for row in reader:
-                if row.pop(None, None) is not None:  # type: ignore[call-overload]
+                if any("\x00" in str(value) for value in row.values()):
+                    faults.add(str(file), reader.line_num, "", "a byte of value 0, which no text has")
+                elif row.pop(None, None) is not None:  # type: ignore[call-overload]
                     faults.add(str(file), reader.line_num, "", f"more than the header's {len(row)} fields")
                 else:
                     yield reader.line_num, row
         except csv.Error as error:
-            faults.add(str(file), reader.line_num, "", f"bad CSV: {error}")
+            faults.add(str(file), reader.line_num, "", f"bad CSV: {reason(error)}")
+
+
+def _delimiter(header: str) -> str:
+    """Return what separates the columns: the sign that gives most of them, the comma where signs are equal."""
+    return max(DELIMITERS, key=lambda sign: len(next(csv.reader([header], delimiter=sign), [])))
 
 
 def _parquet(file: Path, faults: Faults) -> Iterator[tuple[int, Row]]:
@@ -215,4 +310,4 @@ def _parquet(file: Path, faults: Faults) -> Iterator[tuple[int, Row]]:
                 number += 1
                 yield number, row
     except (pa.ArrowInvalid, OSError) as error:
-        faults.add(str(file), None, "", f"not a parquet file: {str(error).splitlines()[0]}")
+        faults.add(str(file), None, "", f"not a parquet file: {reason(error)}")

@@ -5,24 +5,29 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+from data.conversations import as_prompt
 from data.presets import preset_of
 from reward.errors import GroundTruthError
+from reward.nesting import DEEP, MESSAGE, is_too_deep
 from reward.rules import RULES
 from reward.rules.rule import text
+from reward.wording import kind, quoted, reason
 
 Row = dict[str, Any]
 Note = Callable[[str, str], None]  # (field, message)
 # Fields of extra_info that rules read, and their form; all others are kept as JSON in extra_info.more.
 TEXTS = ("tests", "entry_point", "setup", "solution", "code_prompt")
 LISTS = ("choices", "test_list", "inputs", "outputs")
+PROMPTS = ("prompt", "instruction", "conversations", "messages")
 ROLES = ("system", "user", "assistant", "tool")
 
 
 def messages(prompt: Any, system: Any, note: Note) -> list[dict[str, str]] | None:
     """Return the chat messages of a prompt, which is a text or a list of messages; None after noting a fault."""
     if isinstance(prompt, str) and prompt[:2] == "[{":  # a CSV field
-        with contextlib.suppress(ValueError):
-            prompt = json.loads(prompt)
+        with contextlib.suppress(ValueError, RecursionError):
+            read = json.loads(prompt)
+            prompt = prompt if is_too_deep(read) else read
     if prompt is None or prompt == "" or prompt == []:
         note("prompt", "missing or empty")
         return None
@@ -37,12 +42,12 @@ def messages(prompt: Any, system: Any, note: Note) -> list[dict[str, str]] | Non
             note("prompt", "blank: none of its messages says anything")
             return None
     else:
-        note("prompt", f"a text, or a list of {{role, content}} is wanted, not {str(prompt)[:60]!r}")
+        note("prompt", f"a text, or a list of {{role, content}} is wanted, not {quoted(prompt, 60)}")
         return None
     if system and isinstance(system, str) and found[0]["role"] != "system":
         found.insert(0, {"role": "system", "content": system})
     elif system and not isinstance(system, str):
-        note("system", f"a text is wanted, not a {type(system).__name__}")
+        note("system", f"a text is wanted, not {kind(system)}")
     return found
 
 
@@ -58,8 +63,13 @@ def extra(given: Any, index: int, split: str, note: Note) -> Row:
         except ValueError:
             note("extra_info", "an object is wanted, not a text that is no JSON")
             given = None
+        except RecursionError:
+            given = DEEP
+        if is_too_deep(given):
+            note("extra_info", MESSAGE)
+            given = None
     if given is not None and not isinstance(given, (dict, str)):
-        note("extra_info", f"an object is wanted, not a {type(given).__name__}")
+        note("extra_info", f"an object is wanted, not {kind(given)}")
     found: Row = dict(given) if isinstance(given, dict) else {}
     result: Row = {"index": index, "split": split}
     for name in TEXTS:
@@ -70,7 +80,7 @@ def extra(given: Any, index: int, split: str, note: Note) -> Row:
         if isinstance(value, dict):
             value = value.get("text")  # ARC's choices
         if value is not None and not isinstance(value, list):
-            note(f"extra_info.{name}", f"a list is wanted, not a {type(value).__name__}")
+            note(f"extra_info.{name}", f"a list is wanted, not {kind(value)}")
             value = None
         result[name] = None if value is None else [text(each) for each in value]
     found = {name: value for name, value in found.items() if name not in ("index", "split")}
@@ -82,18 +92,36 @@ def _is_texts(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(each, str) for each in value)
 
 
+def unknown_columns(row: Row) -> str:
+    """Return what is said of a row in whose columns no prompt can be found; empty where one can."""
+    if any(name in row for name in PROMPTS) or preset_of(row) is not None:
+        return ""
+    names = ", ".join(repr(str(name)[:40]) for name in list(row)[:12]) + (", ..." if len(row) > 12 else "")
+    return f"no column is a prompt; the columns are {names or 'none'}: rename the one that has the prompts to 'prompt'"
+
+
 def normalise(row: Row, index: int, split: str, source: str, note: Note) -> Row | None:
     """Return ``row`` in verl's form, after noting what is wrong with it; None where it has no data_source.
 
     ``source`` is the data_source of rows that name none ("" where there is no such).
     """
+    deep = [name for name, value in row.items() if is_too_deep(value)]
+    if deep:
+        note(", ".join(map(str, deep)), MESSAGE)
+        return None
     preset = preset_of(row)
     if preset is not None:
         source = row.get("data_source") or preset.data_source
         try:
             row = {"data_source": source, **preset.read(row)}
         except (TypeError, ValueError, LookupError, AttributeError) as error:
-            note(", ".join(sorted(preset.columns)), f"not as in {preset.data_source} ({error})")
+            note(", ".join(sorted(preset.columns)), f"not as in {preset.data_source}: {reason(error)}")
+            return None
+    else:
+        try:
+            row = as_prompt({"data_source": source, **row} if source and not row.get("data_source") else row)
+        except ValueError as error:
+            note("", str(error))
             return None
     chat = messages(row.get("prompt"), row.get("system"), note)
     name = row.get("data_source") or source
@@ -103,12 +131,20 @@ def normalise(row: Row, index: int, split: str, source: str, note: Note) -> Row 
     truth, model = row.get("ground_truth"), row.get("reward_model")
     if truth is None and isinstance(model, dict):
         truth = model.get("ground_truth")
+    given = row.get("extra_info")
     return {
         "data_source": name,
         "prompt": chat,
-        "reward_model": {"style": "rule", "ground_truth": text(truth)},
-        "extra_info": extra(row.get("extra_info"), index, split, note),
+        "reward_model": {"style": "rule", "ground_truth": text(_position_of_label(truth, given))},
+        "extra_info": extra(given, index, split, note),
     }
+
+
+def _position_of_label(truth: Any, given: Any) -> Any:
+    """The index, from 0, of a truth that is the label ("A", or "1") of one of ARC's choices; else the truth."""
+    choices = given.get("choices") if isinstance(given, dict) else None
+    labels = [text(label) for label in choices.get("label") or ()] if isinstance(choices, dict) else []
+    return labels.index(text(truth)) if text(truth) in labels else truth
 
 
 def check_truth(row: Row, note: Note) -> bool:
@@ -120,4 +156,6 @@ def check_truth(row: Row, note: Note) -> bool:
         rule.check(row["reward_model"]["ground_truth"], row["extra_info"])
     except GroundTruthError as error:
         note("ground_truth", str(error).removeprefix("ground_truth "))
+    except RecursionError:  # of a text that the rule reads as JSON
+        note("ground_truth", MESSAGE)
     return True

@@ -6,16 +6,22 @@ a process of its own, as nobody knows what a function of the user's does. REWARD
 
 import asyncio
 import dataclasses
+import functools
+import inspect
 import json
+import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from reward import custom, entry
+from reward import check_choices, custom, entry
 from reward.errors import GroundTruthError, RewardError, RewardFunctionError
+from reward.redact import redact_streams
 from reward.rules import RULES, no_rule, number
+from reward.secret import scrub
+from reward.wording import of_code, reason
 
 # Shapes that a function of the user's may look for.
 SHAPES = ("{}", "The answer is {}", "The answer is \\boxed{{{}}}", "#### {}", "<answer>{}</answer>")
@@ -30,6 +36,10 @@ class Finding:
     at_fault: str  # data_source, ground_truth or extraction; reward_fn where it breaks
     message: str
 
+    def __post_init__(self) -> None:
+        """Scrub the message, which may be of a stranger's code."""
+        object.__setattr__(self, "message", scrub(self.message))
+
 
 @dataclass(frozen=True)
 class Verdict:
@@ -38,6 +48,7 @@ class Verdict:
     findings: tuple[Finding, ...] = ()
     lines: tuple[str, ...] = ()
     keys: tuple[str, ...] = ()
+    unchecked: tuple[str, ...] = ()  # data_sources of which no right answer is known
 
 
 def check(rows: Sequence[Row], function: Function | None = None) -> Verdict:
@@ -52,11 +63,15 @@ def check(rows: Sequence[Row], function: Function | None = None) -> Verdict:
     findings = _faults_of_rows(rows)
     if findings:
         return Verdict(findings)
+    fault, remark = check_choices.review(rows)
+    if fault:
+        return Verdict((Finding("extraction", fault),))
 
     def by_rule(data_source: str, solution_str: str, ground_truth: Any, extra_info: Any) -> Any:
         return entry.score(data_source, solution_str, ground_truth, extra_info)
 
-    return _compare(rows, [_example(row) for row in rows], by_rule, "its rule")
+    verdict = _compare(rows, [_example(row) for row in rows], by_rule, "its rule")
+    return dataclasses.replace(verdict, lines=(*verdict.lines, remark)) if remark else verdict
 
 
 def _truth(row: Row) -> Any:
@@ -80,7 +95,7 @@ def _faults_of_rows(rows: Sequence[Row]) -> tuple[Finding, ...]:
         try:
             RULES[row["data_source"]].check(_truth(row), _extra(row))
         except GroundTruthError as error:
-            text = f"the rule for {row['data_source']} cannot read a ground truth: {error}"
+            text = f"the rule for {row['data_source']} cannot read a ground truth: {reason(error)}"
             return (Finding("ground_truth", text),)
     return ()
 
@@ -114,11 +129,12 @@ def _mean(results: Sequence[Mapping[str, float]]) -> float:
 
 def _compare(rows: Sequence[Row], answers: Sequence[str | None], function: Function, who: str) -> Verdict:
     """Compare right, empty and shuffled answers, by data_source."""
-    findings, lines, keys = [], [], dict[str, None]()
+    findings, lines, unchecked, keys = [], [], [], dict[str, None]()
     for source in sorted({row["data_source"] for row in rows}):
         pairs = [(r, a) for r, a in zip(rows, answers, strict=True) if r["data_source"] == source and a is not None]
         if not pairs:
             lines.append(f"{source}: not checked, as its rows do not say what a right answer looks like")
+            unchecked.append(source)
             continue
         own, right = [row for row, _ in pairs], [answer for _, answer in pairs]
         others = [(r, b) for (r, a), b in zip(pairs, right[1:] + right[:1], strict=True) if a != b]
@@ -129,23 +145,71 @@ def _compare(rows: Sequence[Row], answers: Sequence[str | None], function: Funct
         except RewardFunctionError:
             raise
         except RewardError as error:
-            findings.append(Finding("extraction", f"{source}: {who} gives no verdict on a right answer: {error}"))
+            findings.append(
+                Finding("extraction", f"{source}: {who} gives no verdict on a right answer: {reason(error)}")
+            )
             continue
         keys |= dict.fromkeys(key for result in good for key in result)
         said = f"right answers score {_mean(good):.2f}, empty ones {empty:.2f}, those of other rows {shuffled:.2f}"
         lines.append(f"{source}: {said} ({len(own)} rows)")
         if _mean(good) <= empty or (others and _mean(good) <= shuffled):
             findings.append(Finding("extraction", f"{source}: {said}; right: {right[0][-80:]!r}"))
-    return Verdict(tuple(findings), tuple(lines), tuple(keys))
+    return Verdict(tuple(findings), tuple(lines), tuple(keys), tuple(unchecked))
+
+
+class _Recorder:
+    """A reward function that notes which keys its results have: verl reads those of a batch's first sample alone."""
+
+    def __init__(self, function: Function) -> None:
+        self.function = function
+        self.first: dict[tuple[str, ...], str] = {}  # keys -> for what they were first returned
+
+    def __call__(self, **arguments: Any) -> Any:
+        """Call the function as verl does."""
+        value = self.function(**arguments)
+        return self._later(value, arguments) if inspect.isawaitable(value) else self._noted(value, arguments)
+
+    async def _later(self, value: Any, arguments: Mapping[str, Any]) -> Any:
+        return self._noted(await value, arguments)
+
+    def _noted(self, value: Any, arguments: Mapping[str, Any]) -> Any:
+        keys = tuple(sorted(map(str, value))) if isinstance(value, Mapping) else ("score",)
+        truth, answer = str(arguments["ground_truth"])[:40], str(arguments["solution_str"])[:40]
+        where = f"the answer {answer!r} to the row of {arguments['data_source']} with the ground truth {truth!r}"
+        self.first.setdefault(keys, where)
+        return value
+
+    def finding(self) -> Finding | None:
+        """Return what is wrong with the keys; None where all results have the same."""
+        if len(self.first) < 2:
+            return None
+        most = max(self.first, key=len)
+        other = next(keys for keys in self.first if keys != most)
+        odd = (set(most) ^ set(other)) - {"score"}
+        has, lacks = (most, other) if odd & set(most) else (other, most)
+        names = ", ".join(sorted((set(has) - set(lacks)) or odd))
+        text = (
+            f"its results have not the same keys: {names} is there for {self.first[has]}, not for {self.first[lacks]}"
+        )
+        return Finding("reward_fn", f"{text}; return every key for every sample")
 
 
 def _check_function(rows: Sequence[Row], function: Function) -> Verdict:
+    """Try ``function`` on answers of all kinds; what it returns must have the same keys for all."""
+    recorder = _Recorder(function)
+    verdict = _tried(rows, recorder)
+    ragged = recorder.finding()
+    return dataclasses.replace(verdict, findings=(*verdict.findings, ragged)) if ragged else verdict
+
+
+def _tried(rows: Sequence[Row], function: Function) -> Verdict:
     """Try the shapes that a stranger's function may look for; where none works, vary one thing at a time."""
     try:
         if not any(str(_truth(row)).strip() for row in rows):
             tried = _results(rows, ["The answer is 42"] * len(rows), function)
             lines = ("right and other answers are not compared, as the rows have no ground truth",)
-            return Verdict((), lines, tuple(dict.fromkeys(key for result in tried for key in result)))
+            sources = tuple(sorted({str(row["data_source"]) for row in rows}))
+            return Verdict((), lines, tuple(dict.fromkeys(key for result in tried for key in result)), sources)
         first: Verdict | None = None
         for shape in SHAPES:
             verdict = _compare(rows, [shape.format(_truth(row)) for row in rows], function, "the function")
@@ -158,7 +222,13 @@ def _check_function(rows: Sequence[Row], function: Function) -> Verdict:
     except RewardFunctionError as error:
         return Verdict((Finding("reward_fn", str(error)),))
     except Exception as error:
-        return Verdict((Finding("reward_fn", f"the reward function raises on a real row: {error!r}"),))
+        return Verdict(
+            (Finding("reward_fn", f"the reward function raises on a real row: {_of_function(error, function)}"),)
+        )
+
+
+def _of_function(error: BaseException, function: Function) -> str:
+    return of_code(error, getattr(sys.modules.get(getattr(function, "__module__", "")), "__file__", None) or "")
 
 
 def _what_would_help(rows: Sequence[Row], function: Function, said: str) -> Finding | None:
@@ -183,14 +253,30 @@ def _plain(row: Row) -> Row:
 def main() -> int:
     """Check the rows of stdin."""
     reward_fn, result = sys.argv[1:]
+    redact_streams()
     rows = json.load(sys.stdin)
     try:
-        verdict = check(rows, custom.load(reward_fn) if reward_fn else None)
+        verdict = check(rows, _told(custom.load(reward_fn), Path(result)) if reward_fn else None)
     except RewardFunctionError as error:
         verdict = Verdict((Finding("reward_fn", str(error)),))
-    Path(result).write_text(json.dumps(dataclasses.asdict(verdict)), encoding="utf-8")
+    part = Path(f"{result}.part")
+    part.write_text(json.dumps(dataclasses.asdict(verdict)), encoding="utf-8")
+    part.rename(result)
     return 0
 
 
+def _told(function: Function, result: Path) -> Function:
+    """Return ``function``, each call of which is told to whoever waits: by the time of the file ``RESULT.called``."""
+
+    @functools.wraps(function, assigned=("__module__",), updated=())
+    def called(**arguments: Any) -> Any:
+        Path(f"{result}.called").touch()
+        return function(**arguments)
+
+    return called
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    status = main()
+    sys.stdout.flush()
+    os._exit(status)  # whatever threads a stranger's function has left

@@ -30,6 +30,9 @@ class CompositeError(ValueError):
     """A ``composite_reward`` section that cannot be used."""
 
 
+SECTION = ("enable", "weights", "scale", "gates", "options")
+
+
 @dataclass(frozen=True)
 class Scale:
     """How a component is brought to a common scale.
@@ -82,7 +85,7 @@ def configure(section: Mapping[str, Any]) -> Composite | None:
     """
     if not section.get("enable"):
         return None
-    unknown = section.keys() - {"enable", "weights", "scale", "gates", "options"}
+    unknown = section.keys() - set(SECTION)
     faults = [f"composite_reward: there is no {key!r}" for key in sorted(unknown)]
     weights = dict(_parts(section, "weights", faults))
     if not weights:

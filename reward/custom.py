@@ -6,13 +6,17 @@ import importlib.util
 import inspect
 import math
 import numbers
+import re
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from reward.errors import RewardFunctionError
+from reward.wording import expanded, of_code, path_fault, reason, shown
 
+MODULE = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
 DEFAULT_NAME = "compute_score"
 PARAMETERS = ("data_source", "solution_str", "ground_truth", "extra_info")
 Function = Callable[..., Any]
@@ -27,19 +31,22 @@ def load(spec: str) -> Function:
     """
     place, _, name = spec.rpartition(":") if ":" in spec else (spec, "", DEFAULT_NAME)
     try:
-        module = _from_file(spec, place) if place.endswith(".py") else importlib.import_module(place)
+        module = _from_file(spec, place) if place.endswith(".py") else _from_module(place)
     except RewardFunctionError:
         raise
     except BaseException as error:  # whatever a stranger's module does when imported
         if isinstance(error, KeyboardInterrupt):
             raise
-        what = "there is no such file or module" if _absent(error, place) else f"importing it fails: {error!r}"
-        raise RewardFunctionError(f"--reward_fn {spec}: {what}; give path.py[:name] or module:name") from error
+        file = str(expanded(place).resolve()) if place.endswith(".py") else ""
+        what = f"importing it fails: {of_code(error, file)}"
+        if _absent(error, place) or (not MODULE.fullmatch(place) and not file):
+            what = "there is no such file or module"
+        raise RewardFunctionError(f"--reward_fn {shown(spec)}: {what}; give path.py[:name] or module:name") from error
     function = getattr(module, name, None)
     if not callable(function):
         there = [n for n, v in vars(module).items() if inspect.isfunction(v) and v.__module__ == module.__name__]
         raise RewardFunctionError(
-            f"--reward_fn {spec}: no function {name} there; there are: {', '.join(there) or 'none'}"
+            f"--reward_fn {shown(spec)}: no function {shown(name)} there; there are: {', '.join(there) or 'none'}"
         )
     _check_signature(spec, function)
     return function  # type: ignore[no-any-return]
@@ -49,10 +56,12 @@ def _absent(error: BaseException, place: str) -> bool:
     return isinstance(error, ModuleNotFoundError) and place.split(".")[0] == (error.name or "").split(".")[0]
 
 
-def _from_file(spec: str, place: str) -> Any:
-    path = Path(place).expanduser().resolve()
+def _from_file(spec: str, place: str) -> ModuleType:
+    if fault := path_fault(expanded(place)):
+        raise RewardFunctionError(f"--reward_fn {shown(spec)}: {fault}")
+    path = expanded(place).resolve()
     if not path.is_file():
-        raise RewardFunctionError(f"--reward_fn {spec}: there is no file {path}")
+        raise RewardFunctionError(f"--reward_fn {shown(spec)}: there is no file {shown(path)}")
     found = importlib.util.spec_from_file_location(f"reward_fn_{path.stem}", path)
     assert found is not None and found.loader is not None
     module = importlib.util.module_from_spec(found)
@@ -65,12 +74,22 @@ def _from_file(spec: str, place: str) -> Any:
     return module
 
 
+def _from_module(name: str) -> ModuleType:
+    """Import a module that is installed, or lies in the working directory: last, or it would stand before the kit's."""
+    sys.path.append(str(Path.cwd()))
+    try:
+        return importlib.import_module(name)
+    finally:
+        sys.path.pop()
+
+
 def _check_signature(spec: str, function: Function) -> None:
     try:
         inspect.signature(function).bind(**dict.fromkeys(PARAMETERS))
     except TypeError as error:
         raise RewardFunctionError(
-            f"--reward_fn {spec}: verl calls it with {', '.join(PARAMETERS)}, by name, and it takes others ({error})"
+            f"--reward_fn {shown(spec)}: verl calls it with {', '.join(PARAMETERS)}, by name, and it takes others "
+            f"({reason(error)})"
         ) from None
     except ValueError:
         return  # a built-in without a signature
@@ -84,7 +103,9 @@ def result(value: Any) -> dict[str, float]:
     """
     if isinstance(value, Mapping):
         if "score" not in value:
-            raise RewardFunctionError(f"the reward function returned a dict without 'score': {list(value)}")
+            raise RewardFunctionError(
+                f"the reward function returned a dict without 'score': {shown(', '.join(map(str, value)))}"
+            )
         found = {str(key): _number(str(key), each) for key, each in value.items() if _is_number(each)}
         return found | {"score": _number("score", value["score"])}
     return {"score": _number("score", value)}
@@ -97,10 +118,14 @@ def _is_number(value: Any) -> bool:
 def _number(name: str, value: Any) -> float:
     value = value.item() if hasattr(value, "item") else value
     if not isinstance(value, numbers.Real):
-        raise RewardFunctionError(f"the reward function returned {type(value).__name__} as {name}; a number is wanted")
+        raise RewardFunctionError(f"the reward function returned {_named(value)} as {shown(name)}; a number is wanted")
     if not math.isfinite(value):
         raise RewardFunctionError(f"the reward function returned {value} as {name}; a finite number is wanted")
     return float(value)
+
+
+def _named(value: Any) -> str:
+    return "nothing (None)" if value is None else type(value).__name__
 
 
 async def call(function: Function, **arguments: Any) -> dict[str, float]:

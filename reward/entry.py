@@ -9,16 +9,19 @@ import functools
 import inspect
 import json
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
 from reward import composite as combining
 from reward import custom
 from reward.components import COMPONENTS, Sample, rule_score
 from reward.errors import GraderFailed, GraderTimeout, RewardError
+from reward.secret import scrub
 
 KEYS = ("score", "acc", "unscored", "timeout", "rule_score")
 ZEROS = dict.fromkeys(KEYS, 0.0)
+BESIDE = {"acc", "unscored", "timeout"}  # which every result has in the end
+_told: set[str] = set()
 logger = logging.getLogger(__name__)
 
 
@@ -180,11 +183,22 @@ async def compute_by_function(
     _function(reward_fn)
     try:
         found = await function_score(data_source, solution_str, ground_truth, extra_info, reward_fn=reward_fn)
+        _tell_of_keys({*keys, "score"}, found.keys() - BESIDE, data_source, extra_info)
     except Exception as error:
-        logger.error("--reward_fn %s gives no score for %r: %r", reward_fn, data_source, error)
+        logger.error("--reward_fn %s gives no score for %r: %s", reward_fn, data_source, scrub(repr(error)))
         found = {"score": 0.0, "unscored": 1.0}
     fixed = {"acc": found["score"], "unscored": 0.0, "timeout": 0.0, **dict.fromkeys(keys, 0.0), "score": 0.0}
     return {key: found.get(key, value) for key, value in fixed.items()}
+
+
+def _tell_of_keys(known: Set[str], found: Set[str], data_source: str, extra_info: Mapping[str, Any] | None) -> None:
+    """Log, once a key, which key a result lacks or has beside those of the rows that were tried before the launch."""
+    for key in sorted((known - BESIDE) ^ found) if len(known) > 1 else ():
+        if key not in _told:
+            _told.add(key)
+            row = (extra_info or {}).get("index", "?")
+            what = "lacks, which counts as 0" if key in known else "has beside those of other rows, and is left out"
+            logger.warning("--reward_fn: %r is a key that the result for row %s of %r %s", key, row, data_source, what)
 
 
 async def function_score(

@@ -10,7 +10,9 @@ from typing import Any
 
 from reward import custom, entry
 from reward.errors import GraderFailed, GraderTimeout, RewardError
+from reward.nesting import MESSAGE, is_too_deep
 from reward.rules.rule import text
+from reward.secret import excerpt, scrub
 from reward.zscore import ZScores
 
 THREADS = 2 * (os.cpu_count() or 1)
@@ -121,9 +123,12 @@ def score_line(line: bytes, score: Scorer, keys: tuple[str, ...] = ()) -> dict[s
     try:
         row = json.loads(line)
     except (ValueError, RecursionError) as error:
-        return {**empty, "error": f"bad JSON: {error}"}
+        return {**empty, "error": f"bad JSON: {MESSAGE if isinstance(error, RecursionError) else error}"}
     if not isinstance(row, dict):
         return {**empty, "error": f"a {type(row).__name__}, not an object"}
+    for name, value in row.items():
+        if is_too_deep(value):
+            return {**empty, "error": f"{name}: {MESSAGE}"}
     for name in ("response", "data_source"):
         if not isinstance(row.get(name), str):
             return {**empty, "error": f"{name}: a text is wanted"}
@@ -137,10 +142,12 @@ def score_line(line: bytes, score: Scorer, keys: tuple[str, ...] = ()) -> dict[s
         found = dict(score(row["data_source"], row["response"], truth, extra))
     except RewardError as error:
         late = float(isinstance(error, GraderTimeout))
-        return {**empty, "timeout": late, "error": f"{type(error).__name__}: {error}"}
+        return {**empty, "timeout": late, "error": scrub(f"{type(error).__name__}: {error}")}
+    except RecursionError:  # a text that the reward reads as JSON, most often
+        return {**empty, "error": f"ground_truth or extra_info: {MESSAGE}"}
     except Exception as error:  # of a stranger's function: told for the row, and the others go on
-        return {**empty, "error": f"the reward raised {error!r}"[:500]}
+        return {**empty, "error": excerpt(f"the reward raised {error!r}", 500)}
     why = found.pop("why", "") or "unscored"
     unscored = bool(found.get("unscored"))
     scored = {"score": None if unscored else found["score"], "unscored": float(unscored)}
-    return {**empty, **found, **scored, "error": why if unscored else None}
+    return {**empty, **found, **scored, "error": scrub(str(why)) if unscored else None}

@@ -20,6 +20,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from reward.redact import screen
 from reward.row import Reward
 from reward.zscore import ZScores
 
@@ -117,6 +118,8 @@ def run(source: Path, out: Path, reward: Reward, say: Callable[[str], None]) -> 
     score, identity, zscores = reward.line_scorer(), reward.identity, reward.zscores
     with source.open("rb") as stream:
         total = sum(1 for _ in _lines(stream))
+    if not total:
+        raise ScoreError(f"{source}: there is nothing to score, as it is empty; one JSON object a line is wanted")
     skipped = done_before(out, source, identity)
     if skipped:
         say(f"{skipped:,} rows are in {out} already; going on")
@@ -201,6 +204,6 @@ def _progress(total: int, skipped: int) -> Iterator[Callable[[], None]]:
     from rich.console import Console
     from rich.progress import Progress
 
-    with Progress(console=Console(stderr=True), transient=True) as bar:
+    with Progress(console=Console(file=screen(sys.stderr)), transient=True) as bar:
         task = bar.add_task("scoring", total=total, completed=skipped)
         yield lambda: bar.advance(task)

@@ -54,7 +54,7 @@ def judge_keys(monkeypatch) -> None:
     """The key that ``judge_server`` wants, where each provider looks for it."""
     from tests.judge_server import KEY
 
-    for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "DASHSCOPE_API_KEY"):
+    for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "DASHSCOPE_API_KEY", "JUDGE_API_KEY"):
         monkeypatch.setenv(name, KEY)
 
 

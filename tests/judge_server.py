@@ -10,7 +10,7 @@ import random
 import re
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -38,6 +38,7 @@ DASHSCOPE_CODES = CODES | {"quota": "Arrearage", "filter_400": "DataInspectionFa
 RAW_FAULTS = ("reset", "reset_mid_body", "trickle", "timeout", "bad_json", "html")
 ODD_FAULTS = ("empty", "no_text", "truncated", "refusal", "filter")
 Brain = Callable[[str, str], str]
+Wire = Callable[["Asked", web.Request, dict[str, Any]], Awaitable[web.StreamResponse]]
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,7 @@ class Script:
     retry_after: str = "1"
     hang: float = 30.0  # seconds of a time-out
     shape: Callable[[Any], Any] = lambda body: body  # what becomes of a good reply's body
+    wire: Wire | None = None  # sends the reply in place of the server, given the body of a good one
     keep: bool = True  # what was asked, for the tests to look at
     asked: list[Asked] = field(default_factory=list)
     calls: int = 0
@@ -194,6 +196,8 @@ class JudgeServer:
 
     async def _answer(self, request: web.Request, asked: Asked, fault: str | None) -> web.StreamResponse:
         provider, script = asked.provider, self.script
+        if script.wire is not None:
+            return await script.wire(asked, request, _reply(provider, script.brain(asked.system, asked.user), asked))
         if fault in STATUSES:
             headers = {"Retry-After": script.retry_after} if fault == "429_after" else {}
             return web.json_response(_error(provider, fault), status=STATUSES[fault], headers=headers)

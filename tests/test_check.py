@@ -166,7 +166,7 @@ def test_the_judge_is_asked_once(tmp_path, small_model, monkeypatch, fault) -> N
     if fault == "no key":
         monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     else:
-        monkeypatch.setenv("OPENAI_API_KEY", KEY)
+        monkeypatch.setenv("JUDGE_API_KEY", KEY)
     judge = {"USE_API_REWARD": "true", "RM_API_TYPE": "openai", "RM_MODEL": "m"}
     with JudgeServer(judge_of_sums, fault=lambda asked: fault) as server:
         url = {} if fault == "no key" else {"RM_BASE_URL": server.url("openai")}

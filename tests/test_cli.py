@@ -31,9 +31,9 @@ def test_all_mistakes_in_one_go_and_fast() -> None:
     assert result.out == ""
     assert result.complaints == [
         "train.sh: --modle: there is no such flag; did you mean --model?",
-        "train.sh: --batch_size='abc': allowed: a whole number 1 or more, or auto",
+        "train.sh: --batch_size='abc': allowed: a whole number from 1 to 16777216, or auto",
         "train.sh: GAE_LAMBDA='2': allowed: a number from 0 to 1",
-        "train.sh: --seed='a.b': allowed: a whole number 0 or more",
+        "train.sh: --seed='a.b': allowed: a whole number from 0 to 4294967295",
     ]
 
 
@@ -167,15 +167,16 @@ def test_odd_characters_arrive_unchanged(tmp_path) -> None:
     prompt = f"{NASTY} ${{oc.env:HOME}} $HOME `id` {{prompt}} {{response}} 请评分1-10"
     scoring = prompt.replace("{x}", "{{x}}")  # which is not one of the names that are filled in
     judge = ("--use_api_reward", "--rm_system_prompt", prompt, f"--rm-scoring-prompt={scoring}")
-    output = tmp_path / NASTY.replace("/", "")
-    _, folder = dry_run(output, *judge, "--run_name", NASTY, RM_MODEL="名 'x' = {y}")
+    name = NASTY.replace("\n", " ")  # a name is one line
+    output = tmp_path / name
+    _, folder = dry_run(output, *judge, "--run_name", name, RM_MODEL="名 'x' = {y}")
     config = OmegaConf.load(folder / "config.yaml")
     OmegaConf.resolve(config)  # as verl does
     found = json.loads(config.reward.custom_reward_function.reward_kwargs.judge)
     assert (found["system_prompt"], found["scoring_prompt"]) == (prompt, scoring)
     assert found["model"] == "名 'x' = {y}"
-    assert config.trainer.experiment_name == folder.name == NASTY
-    assert config.trainer.default_local_dir == str(output / "checkpoints" / NASTY)
+    assert config.trainer.experiment_name == folder.name == name
+    assert config.trainer.default_local_dir == str(output / "checkpoints" / name)
     words = shlex.split((folder / "command.txt").read_text())
     (run_dir,) = (word for word in words if word.startswith("hydra.run.dir="))
     assert OverridesParser.create().parse_override(run_dir).value() == str(folder)
@@ -206,3 +207,16 @@ def test_stopping_while_the_model_is_made(tmp_path) -> None:
     assert not list((tmp_path / "cache" / "models").glob("tiny*/config.json"))
     commands = [process.info["cmdline"] or [] for process in psutil.process_iter(["cmdline"])]
     assert not any(str(tmp_path) in word for command in commands for word in command)
+
+
+@pytest.mark.parametrize("given", ["reward.py:score", "data.py:score", "trainer.py:score", "mine:score"])
+def test_files_of_the_callers_do_not_stand_before_the_kits_packages(tmp_path, given) -> None:
+    source = (
+        "def score(data_source, solution_str, ground_truth, extra_info=None):\n"
+        "    return float(solution_str.strip() == ground_truth)\n"
+    )
+    for name in ("reward.py", "data.py", "trainer.py", "mine.py"):
+        (tmp_path / name).write_text(source)
+    result = train_sh("check_reward", "--reward_fn", given, cwd=tmp_path)
+    assert result.status == 0, result
+    assert "good and bad answers can be told apart" in result.out

@@ -1,9 +1,12 @@
 """``./train.sh report`` and ``export``, as a person meets them; ``score`` and ``check_reward`` are in test_score.py."""
 
+import dataclasses
 import json
+import re
 from pathlib import Path
 
 import pytest
+import yaml
 
 from tests.command import train_sh
 from tests.test_report import make_run
@@ -35,7 +38,7 @@ def test_report(output) -> None:
         (("report",), "report: the name of a run is wanted, or of several, as in ./train.sh report RUN RUN2"),
         (("report", "tiny-sum"), "report: tiny-sum: no such run in {output}/runs; there are tiny-sums"),
         (("report", "tiny-sums", "trainer.project_name=x"), "report: overrides for verl are of no effect"),
-        (("export",), "export: the name of one run is wanted, as in ./train.sh export RUN, not []"),
+        (("export",), "export: the name of one run is wanted, as in ./train.sh export RUN, not none"),
         (("export", "x"), "export: x: no such run in {output}/runs; there is none like it"),
         (("export", "tiny-sums", "--step", "30"), "export: tiny-sums has no checkpoint of step 30; there are: 10, 20"),
         (("export", "tiny-sums", "--out", "{output}/runs"), "export: {output}/runs is there already"),
@@ -67,3 +70,62 @@ def test_the_model_card_has_the_figures_of_its_step(tmp_path) -> None:
     assert "| reward_mean | 0.6 |" in text
     assert f"from `{tmp_path.name}`" in text
     assert str(tmp_path) not in text
+
+
+HOSTILE = (
+    "<script>alert(1)</script>",
+    "a\n---\nlicense: other\n# title",
+    "[link](https://evil.example)",
+    "![image](https://evil.example/x.png)",
+    "https://evil.example/x",
+    "x | y | z",
+    "`code` ``` fence",
+    "{{ 7*7 }} {% raw %}",
+    "\x1b[2J\u202ereversed",
+    "@everyone",
+    "w" * 5000,
+)
+
+
+@pytest.mark.parametrize("value", HOSTILE)
+def test_nothing_in_a_model_card_acts(tmp_path, value) -> None:
+    """Names and settings are shown as they are: no markup, no link, no row of a table, no front matter of their own."""
+    from trainer.model_card import code, plain
+
+    shown, between = plain(value), code(value)
+    assert len((shown + between).splitlines()) == 1
+    assert not re.search(r"<|(?<!\\)[\[\]|`!]|[\x00-\x1f\u202e]|https://", shown)
+    assert "`" not in between
+    assert len(shown) < 1000
+    run = make_run(tmp_path / "run")
+    (run / "config.yaml").write_text(
+        yaml.safe_dump({"actor_rollout_ref": {"model": {"path": value}}, "algorithm": {"adv_estimator": value}})
+    )
+    text = card(dataclasses.replace(read(run), name=value), 20)
+    assert text.count("\n---\n") == 1
+    assert not {"\x1b", "\u202e"} & set(text)
+    assert "<script" not in text.replace(f"`{between}`", "")
+    assert text.count("\n#") == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("x" * 300, "300 bytes"),
+        ("ж" * 150, "300 bytes"),
+        ("a\nb", "cannot be printed"),
+        ("a\x1b[2Jb", "cannot be printed"),
+        ("a\u202eb", "cannot be printed"),
+        ("a/b", "without slashes"),
+    ],
+)
+def test_names_that_no_run_gets(name, why) -> None:
+    from trainer.folders import name_fault
+
+    assert why in name_fault(name)
+
+
+def test_a_long_name_is_refused_in_a_line(tmp_path) -> None:
+    result = train_sh("--run_name", "x" * 300, "--dry_run", OUTPUT_DIR=str(tmp_path))
+    assert (result.status, len(result.complaints)) == (2, 1)
+    assert "300 bytes" in result.err

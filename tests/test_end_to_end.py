@@ -14,7 +14,10 @@ import pytest
 
 from data import arith
 from tests.command import clean_environment, footprint, metrics, train_sh
-from trainer import ROOT
+from tests.listening import Attack, attacked
+from tests.test_secrets import CANARIES, TALKATIVE, assert_nothing_leaks
+from trainer import ROOT, run_secret
+from trainer.cluster import token
 
 pytestmark = pytest.mark.e2e
 
@@ -54,10 +57,17 @@ def left_behind(before: set[str]) -> set[str]:
 
 
 @pytest.fixture(scope="module")
-def main_run(output) -> dict[str, object]:
-    """The line of the README, with half of its steps."""
+def strangers() -> Attack:
+    """What listened in ``main_run``, and what it said to whoever came."""
+    return Attack()
+
+
+@pytest.fixture(scope="module")
+def main_run(output, strangers) -> dict[str, object]:
+    """The line of the README, with half of its steps; all that listens is attacked after its second."""
     before = footprint()
-    result = train_sh("--run_name", "main", "--total_steps", "15", timeout=2400, OUTPUT_DIR=str(output))
+    with attacked(output / "runs" / "main" / "metrics.jsonl", '"step":2,', output / "trace", strangers):
+        result = train_sh("--run_name", "main", "--total_steps", "15", timeout=2400, OUTPUT_DIR=str(output))
     assert result.status == 0, result.err
     assert left_behind(before) == set()
     assert "no GPU here: training builtin:tiny on builtin:arith" in result.out
@@ -69,6 +79,24 @@ def main_run(output) -> dict[str, object]:
 
 def test_it_learns(main_run) -> None:
     assert main_run["accuracy_after"] >= main_run["accuracy_before"] + 0.20
+
+
+def test_whoever_has_no_secret_reaches_nothing_of_it(main_run, output, strangers) -> None:
+    """Nothing listens beyond this machine, and no port of those on it runs a stranger's pickle or answers him."""
+    names = " ".join(strangers.sockets.values())
+    for part in ("TransferQueueController", "SimpleStorageUnit", "gcs_server", "raylet", "BatchHttpServer"):
+        assert part in names
+    assert strangers.outside == {}
+    assert len(strangers.answers) == len(strangers.sockets) > 30
+    assert not (output / "trace").exists()
+
+
+def test_its_secrets_are_in_no_file_of_it(main_run, output) -> None:
+    for path in (output / "runs" / "main").rglob("*"):
+        if path.is_file():
+            text = path.read_bytes()
+            for name in (run_secret.SECRET, run_secret.RUN_KEY, token.TOKEN):
+                assert name.encode() not in text, path
 
 
 def test_the_exported_model_is_the_better_one(main_run, output) -> None:
@@ -94,17 +122,26 @@ def test_a_seed_repeats_the_run_and_the_defaults_are_plain_verl(main_run, output
             assert again[step][name] == pytest.approx(first[step][name], rel=1e-4, abs=1e-6), (step, name)
 
 
-def test_a_real_chat_model_with_lora_by_raw_overrides(output) -> None:
+def test_a_real_chat_model_with_lora_and_a_reward_that_tells_all_secrets(output, tmp_path) -> None:
+    """LoRA by raw overrides; the reward function prints the secrets of its environment, and they are in no file."""
     from transformers import AutoModelForCausalLM
 
+    (tmp_path / "talkative.py").write_text(TALKATIVE)
     lora = ("actor_rollout_ref.model.lora_rank=8", "actor_rollout_ref.model.lora_alpha=16")
     small = ("--batch_size", "8", "--mini_batch_size", "8", "data.val_max_samples=8")
     result = train_sh(
         *("--model", "builtin:smollm2", "--run_name", "lora", "--total_steps", "1", *small, *lora),
+        *("--reward_fn", str(tmp_path / "talkative.py")),
         timeout=1800,
         OUTPUT_DIR=str(output),
+        **CANARIES,
     )
     assert result.status == 0, result.err
+    log = (output / "runs" / "lora" / "train.log").read_text()
+    assert "the reward says ***" in log
+    assert "gives no score for 'arith': RuntimeError('no answer with ***" in log
+    assert_nothing_leaks(output / "runs" / "lora", result)
+    assert_nothing_leaks(output / "checkpoints" / "lora")
     folder = Path(str(summary(output, "lora")["checkpoint"]))
     assert (folder / "lora_adapter" / "adapter_model.safetensors").is_file()
     assert AutoModelForCausalLM.from_pretrained(folder).num_parameters() > 130e6

@@ -14,7 +14,7 @@ from trainer import ROOT
 
 MATH = "import reward.rules.killable as k; k.ask('math', truth='x+1', answer='1+x')"
 ENDLESS = "import reward.rules.killable as k; k.ask('regex', 600, pattern='(a+)+', text='a' * 60 + '!')"
-CODE = "from reward.sandbox.run import run_tests; run_tests({'code': 'def f(): pass', 'tests': 'f()'})"
+CODE = "from reward.sandbox.run import run_tests; run_tests({'code': 'def f(): pass', 'tests': 'assert f() is None'})"
 LOOP = "from reward.sandbox.run import run_tests; run_tests({'code': 'while True: pass', 'tests': 'f()'})"
 # Another process that holds the pipes open: their end is no sign of the parent's death.
 HOLDER = "import os, time; os.fork() or time.sleep(60)"
@@ -67,7 +67,10 @@ def test_a_child_that_fails_is_not_forked_in_a_hot_loop(tmp_path) -> None:
         "forkserver.run(turn, contextlib.nullcontext)"
     )
     environment = clean_environment(PYTHONPATH=str(ROOT), KIT_PARENT=str(os.getpid()))
-    server = subprocess.Popen([sys.executable, "-c", code], env=environment, stderr=subprocess.DEVNULL)
+    pipe = subprocess.PIPE
+    server = subprocess.Popen(
+        [sys.executable, "-c", code], env=environment, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL
+    )
     try:
         while not log.exists():
             assert server.poll() is None
@@ -77,6 +80,23 @@ def test_a_child_that_fails_is_not_forked_in_a_hot_loop(tmp_path) -> None:
     finally:
         server.kill()
         server.wait()
+
+
+def test_a_server_that_can_make_no_place_says_why() -> None:
+    from reward.errors import GraderFailed
+    from reward.rules.killable import Worker
+
+    code = (
+        "import os; from reward import forkserver\n"
+        "def place(): raise OSError(28, 'No space left on device')\n"
+        "forkserver.run(lambda where: 0, place)"
+    )
+    worker = Worker([sys.executable, "-c", code], clean_environment(PYTHONPATH=str(ROOT)))
+    started = time.monotonic()
+    with pytest.raises(GraderFailed, match="No space left"):
+        worker.ask({}, 5.0)
+    assert time.monotonic() - started < 10
+    worker.close()
 
 
 def test_a_pipe_that_breaks_ends_the_server(tmp_path) -> None:

@@ -38,7 +38,7 @@ def test_judges_side_by_side(tmp_path) -> None:
             "knows,likes-length,mute",
         )
         arguments = ("judge_check", "math", *flags, "--rm_concurrency", "1")
-        result = train_sh(*arguments, OUTPUT_DIR=str(tmp_path), timeout=120, **{**KEYS, "OPENAI_API_KEY": KEY})
+        result = train_sh(*arguments, OUTPUT_DIR=str(tmp_path), timeout=120, **{**KEYS, "JUDGE_API_KEY": KEY})
     assert result.status == 0, result.err
     table = {line[:32].strip(): line[32:].split("   ") for line in result.out.splitlines()[1:]}
     cells = {name: [cell.strip() for cell in found if cell.strip()] for name, found in table.items()}
@@ -60,7 +60,7 @@ def test_several_judges_with_a_budget_and_general_prompts(tmp_path) -> None:
     kit = copy_of_the_kit(tmp_path / "kit")
     file = kit / "config" / "api_reward_config.yaml"
     file.write_text(file.read_text().replace("prices:", "prices:\n  a: [1, 1]\n  b: [1, 1]\n  c: [1, 1]", 1))
-    quiet = {**KEYS, "OPENAI_API_KEY": KEY, "OUTPUT_DIR": str(tmp_path), "VENV": str(ROOT / ".venv")}
+    quiet = {**KEYS, "JUDGE_API_KEY": KEY, "OUTPUT_DIR": str(tmp_path), "VENV": str(ROOT / ".venv")}
     with JudgeServer(lambda *_: verdict(5)) as server:
         address = ("--rm_api_type", "openai", "--rm_base_url", server.url("openai"), "--rm_budget")
         result = train_sh("judge_check", *address, "5", "--rm_model", "a, b", root=kit, timeout=120, **quiet)
@@ -82,9 +82,9 @@ def test_judges_that_cannot_be_asked_are_told_at_once(tmp_path) -> None:
     with JudgeServer(lambda *_: verdict(5), fault=lambda asked: "key" if asked.model == "a" else None) as server:
         url = server.url("openai")
         arguments = ("judge_check", "--rm_api_type", "openai", "--rm_base_url", url, "--rm_model", "a,b")
-        result = train_sh(*arguments, OUTPUT_DIR=str(tmp_path), timeout=120, **{**KEYS, "OPENAI_API_KEY": KEY})
+        result = train_sh(*arguments, OUTPUT_DIR=str(tmp_path), timeout=120, **{**KEYS, "JUDGE_API_KEY": KEY})
     assert (result.status, len(result.complaints)) == (2, 1), result.err
-    assert result.complaints[0].startswith(f"train.sh: the judge a at {url}: the key in OPENAI_API_KEY is refused: ")
+    assert result.complaints[0].startswith(f"train.sh: the judge a at {url}: the key in JUDGE_API_KEY is refused: ")
     assert server.script.calls == 2
 
 

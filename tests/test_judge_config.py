@@ -19,7 +19,7 @@ from trainer.knobs import load_knobs
 from trainer.reward_choice import RewardChoice
 from trainer.settings import read_settings
 
-KEYS = {name: "" for known in PROVIDERS.values() for name in (*known.keys, known.base_url_env)}
+KEYS = {name: "" for known in PROVIDERS.values() for name in (*known.keys, known.base_url_env, "JUDGE_API_KEY")}
 SHIPPED = ROOT / "config" / "api_reward_config.yaml"
 
 
@@ -135,8 +135,7 @@ def test_going_on_without_the_judge_needs_another_reward(tmp_path, monkeypatch, 
 
 def test_each_endpoint_is_tried_and_the_one_at_fault_is_named(monkeypatch, tmp_path) -> None:
     """As well as the cache, before anything is asked in earnest."""
-    for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
-        monkeypatch.setenv(name, KEY)
+    monkeypatch.setenv("JUDGE_API_KEY", KEY)
     (tmp_path / "file").write_text("")
 
     def fault(asked: Asked) -> str | None:
@@ -144,7 +143,7 @@ def test_each_endpoint_is_tried_and_the_one_at_fault_is_named(monkeypatch, tmp_p
 
     with JudgeServer(judge_of_sums, fault=fault) as server:
         url = server.url("openai")
-        chain = (Endpoint("openai", "gone", url), Endpoint("claude", "mute", server.url("claude")))
+        chain = (Endpoint("openai", "gone", url), Endpoint("claude", "mute", server.url("claude"), "JUDGE_API_KEY"))
         found = JudgeConfig("openai", "m", url, fallback=chain, cache=str(tmp_path / "new" / "c.sqlite"))
         one, two = (each.text for each in judge.try_out(found))
         unkept = dataclasses.replace(found, fallback=(), cache=str(tmp_path / "file" / "c.sqlite"))
@@ -152,7 +151,7 @@ def test_each_endpoint_is_tried_and_the_one_at_fault_is_named(monkeypatch, tmp_p
         asked = [each.model for each in server.script.asked]
     where = "config/api_reward_config.yaml: fallback"
     assert one.startswith(f"{where}[0], gone at {url}: openai has no such model")
-    assert two.startswith(f"{where}[1], mute at {server.url('claude')}: the key in ANTHROPIC_API_KEY or CLAUDE_API_KEY")
+    assert two.startswith(f"{where}[1], mute at {server.url('claude')}: the key in JUDGE_API_KEY is refused")
     assert sorted(asked) == ["gone", "m", "m", "mute"]
     assert three.startswith(f"the judge's cache {tmp_path / 'file' / 'c.sqlite'} cannot be used")
 
@@ -213,7 +212,7 @@ def test_price_and_key_are_missed_at_once(tmp_path, small_model) -> None:
 @pytest.mark.parametrize(
     ("fault", "line"),
     [
-        ("key", "--rm_api_type openai: the key in OPENAI_API_KEY is refused: "),
+        ("key", "--rm_api_type openai: the key in JUDGE_API_KEY is refused: "),
         ("model", "--rm_model judge-1: openai has no such model, or nothing answers at that URL: "),
         ("quota", "--rm_api_type openai: the account's quota or credit is used up: "),
         ("503", "the judge judge-1 at http://127.0.0.1:"),
@@ -222,7 +221,7 @@ def test_price_and_key_are_missed_at_once(tmp_path, small_model) -> None:
 def test_what_only_the_provider_knows_is_asked_before_ray_starts(tmp_path, small_model, fault, line) -> None:
     with JudgeServer(judge_of_sums, fault=lambda _: fault) as server:
         flags = ("--rm_api_type", "openai", "--rm_model", "judge-1", "--rm_base_url", server.url("openai"))
-        result = run(tmp_path, small_model, *flags, OPENAI_API_KEY=KEY)
+        result = run(tmp_path, small_model, *flags, JUDGE_API_KEY=KEY)
     assert (result.status, len(result.complaints)) == (2, 1), result.err
     assert result.complaints[0].startswith(f"train.sh: {line}")
     assert KEY not in result.out + result.err
@@ -274,7 +273,7 @@ def test_a_file_is_scored_by_the_judge(tmp_path) -> None:
     (tmp_path / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows) + "{}\n")
     with JudgeServer(judge_of_sums) as server:
         arguments = ("score", str(tmp_path / "a.jsonl"), *server.flags())
-        result = train_sh(*arguments, OUTPUT_DIR=str(tmp_path), timeout=120, **{**KEYS, "OPENAI_API_KEY": KEY})
+        result = train_sh(*arguments, OUTPUT_DIR=str(tmp_path), timeout=120, **{**KEYS, "JUDGE_API_KEY": KEY})
         assert result.status == 0, result.err
         assert server.script.calls == 10
         assert material(server.script.asked[0].user, "TASK").endswith("+ 1 = ?")

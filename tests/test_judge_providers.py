@@ -13,6 +13,7 @@ from reward.judge.verdict import schema
 from tests.judge_server import KEY, JudgeServer, verdict
 
 NAMES = list(PROVIDERS)
+OTHERS_KEY = "sk-of-the-provider-alone-0123456789"
 REQUEST = Request("You judge.", "How good?", max_tokens=64, schema=schema())
 
 
@@ -22,11 +23,12 @@ def keys(monkeypatch) -> None:
         monkeypatch.delenv(known.base_url_env, raising=False)
         for name in known.keys:
             monkeypatch.delenv(name, raising=False)
-        monkeypatch.setenv(known.keys[0], KEY)
+        monkeypatch.setenv(known.keys[0], OTHERS_KEY)
+    monkeypatch.setenv("JUDGE_API_KEY", KEY)
 
 
 async def ask(server: JudgeServer, name: str, request: Request = REQUEST, timeout: float = 5.0) -> Reply:
-    provider = connect(Endpoint(name, "a-model", server.url(name)), timeout, 4)
+    provider = connect(Endpoint(name, "a-model", server.url(name), "JUDGE_API_KEY"), timeout, 4)
     try:
         return await asyncio.wait_for(provider.ask(request), timeout)
     except asyncio.TimeoutError:
@@ -146,8 +148,9 @@ def test_without_a_key_the_variables_are_named(name, monkeypatch) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_the_first_key_is_taken_and_the_sdk_says_nothing(name, monkeypatch, caplog) -> None:
     """Neither of another key in the environment, nor of a failure, which the kit tells in its own words."""
-    for env in PROVIDERS[name].keys[1:]:
-        monkeypatch.setenv(env, "another-key-0123456789")
+    for number, env in enumerate(PROVIDERS[name].keys):
+        monkeypatch.setenv(env, f"{number}-another-key-0123456789")
+    assert Endpoint(name, "m").key.value.startswith("0-another")
     faults = iter([None, "500", "reset", "bad_json"])
     with JudgeServer(lambda *_: verdict(3), fault=lambda _: next(faults)) as server:
         asyncio.run(ask(server, name))
@@ -166,7 +169,7 @@ def test_a_key_with_a_line_break_is_not_shown(monkeypatch) -> None:
 
 
 def test_a_server_of_ones_own_needs_no_key(monkeypatch) -> None:
-    monkeypatch.delenv("OPENAI_API_KEY")
+    monkeypatch.delenv("JUDGE_API_KEY")
     with JudgeServer(lambda *_: verdict(3)) as server:
         assert asyncio.run(ask(server, "openai")).text == verdict(3)
     assert server.script.asked[0].key == "none"

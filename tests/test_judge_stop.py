@@ -97,7 +97,7 @@ def test_the_end_of_verls_process_is_told_as_a_pause(tmp_path, monkeypatch) -> N
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     progress = Progress(run.folder / "train.log", run.folder / "metrics.jsonl", 10, lambda _: None)
     with pytest.raises(launch.Paused) as caught:
-        launch.train(settings, run, progress, tmp_path, held, None, lambda: None)
+        launch.train(settings, run, progress, tmp_path, held, None, "secret", lambda: None)
     assert str(caught.value) == f"{WHY}; the run is saved: the same command with --resume r goes on"
 
 

@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from tests import wheels
+from tests.command import copy_of_the_kit
 from trainer import ROOT
+from trainer.wheelhouse.requirements import hashes_of
 
 LOCKS = ROOT / "config" / "requirements"
 
@@ -21,6 +24,33 @@ def pins(name: str) -> dict[str, str]:
 def test_every_line_is_an_exact_version(name) -> None:
     for line in (LOCKS / f"{name}.txt").read_text().splitlines():
         assert re.fullmatch(r"[a-z0-9_.-]+==[^ ]+( ; .+)?", line), line
+
+
+@pytest.mark.parametrize("name", ["cpu", "cuda", "dev"])
+def test_every_file_has_its_checksum(name) -> None:
+    """Of all but the CPU build of torch, which each index builds; `make lock` writes both files."""
+    found = hashes_of(LOCKS / f"{name}.txt")
+    lines = (LOCKS / f"{name}.txt").read_text().splitlines()
+    wanted = {tuple(line.split(" ;")[0].split("==")) for line in lines if not line.endswith("+cpu")}
+    assert found.keys() == wanted
+    assert all(found.values())
+
+
+def test_a_file_with_another_checksum_is_not_installed(tmp_path) -> None:
+    """By the options that set-up gives uv, and a lock of its own."""
+    kit = copy_of_the_kit(tmp_path / "kit")
+    wheel = wheels.wheel(tmp_path, "plain")
+    lock = kit / "config/requirements/cpu.txt"
+    lock.write_text("plain==1.0\n")
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(kit / "v")], check=True)
+    script = f"source trainer/setup.sh; lock_hashes cpu; {sys.executable} -m uv pip install --no-index --find-links "
+    script += f'{tmp_path} --python v/bin/python --no-deps "${{hashes[@]}}" -r config/requirements/cpu.txt'
+    for checksum, status in (("0" * 64, 1), (wheels.sha256(wheel), 0)):
+        head = f"# of cpu.txt with sha256 {wheels.sha256(lock)}"
+        lock.with_suffix(".hashes.txt").write_text(f"{head}\nplain==1.0 --hash=sha256:{checksum}\n")
+        done = subprocess.run(["bash", "-c", script], cwd=kit, capture_output=True, text=True, check=False)
+        assert done.returncode == status, done.stderr
+    assert "plain" in done.stderr
 
 
 def test_the_versions_that_fit_together() -> None:

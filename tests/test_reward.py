@@ -45,7 +45,7 @@ def test_the_same_keys_whatever_the_rule_and_the_fate_of_the_sample() -> None:
     wrong = compute_score("math", "", "\\pi")
     late = compute_score("regex", "a" * 40 + "!", "(a+)+", {})
     assert list(right) == list(wrong) == list(late) == list(KEYS)
-    assert (late["score"], late["unscored"], late["timeout"]) == (0.0, 1.0, 1.0)
+    assert (late["score"], late["unscored"], late["timeout"]) == (0.0, 0.0, 1.0)
     assert all(isinstance(value, float) for result in (right, wrong, late) for value in result.values())
 
 
@@ -84,8 +84,8 @@ def test_a_composite_has_the_same_keys_whatever_happens() -> None:
     no_rule = composite("maths", "1", "1")
     in_tokens = composite("arith", "122", "122", options={"length_penalty": {"limit": 36}})
     assert list(right) == list(late) == list(no_rule) == list(in_tokens)
-    assert [each["unscored"] for each in (right, late, no_rule, in_tokens)] == [0.0, 1.0, 1.0, 1.0]
-    assert (late["score"], late["timeout"]) == (0.0, 1.0)
+    assert [each["unscored"] for each in (right, late, no_rule, in_tokens)] == [0.0, 0.0, 1.0, 1.0]
+    assert late["timeout"] == 1.0  # a wrong answer, whose other components count
 
 
 def test_a_function_that_breaks_leaves_the_sample_unscored_with_the_same_keys(tmp_path) -> None:
@@ -168,7 +168,7 @@ def test_a_function_of_the_users(tmp_path, body, found) -> None:
         (f"def f({SIGNATURE}): return 'good'", ":f", "returned str as score; a number is wanted"),
         (f"def f({SIGNATURE}): return float('nan')", ":f", "a finite number is wanted"),
         (f"def f({SIGNATURE}): return {{'reward': 1}}", ":f", "a dict without 'score'"),
-        (f"def f({SIGNATURE}): return None", ":f", "returned NoneType as score"),
+        (f"def f({SIGNATURE}): return None", ":f", "returned nothing .None. as score"),
     ],
 )
 def test_what_is_wrong_with_a_function_of_the_users(tmp_path, body, suffix, message) -> None:

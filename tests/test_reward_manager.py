@@ -18,7 +18,7 @@ from reward.zscore import ZScores
 from trainer import ppo_trainer, transfer, validation
 from trainer.reward_manager import KitRewardManager
 
-ROWS = [("arith", "122", "The sum is 122"), ("gsm8k", "7", "#### 8"), ("regex", "(a+)+", "a" * 40 + "!")]
+ROWS = [("arith", "122", "The sum is 122"), ("gsm8k", "7", "#### 8"), ("math", "9^{9^{9^{9}}}", "\\boxed{2}")]
 
 
 def rows(tokenizer: Any) -> list[dict[str, Any]]:

@@ -1,5 +1,6 @@
 """People's data, in all the forms that they have it in, and everything that can be wrong with it."""
 
+import gzip
 import json
 from pathlib import Path
 from typing import Any
@@ -8,7 +9,7 @@ import pandas
 import pyarrow.parquet as pq
 import pytest
 
-from data import parquet, report
+from data import parquet, readers, report
 from data.faults import DataError
 from reward.entry import compute_score
 from reward.rules import RULES
@@ -166,7 +167,7 @@ def test_every_fault_in_one_pass_with_file_row_and_field(tmp_path) -> None:
         "row 7: a list, not an object",
         "row 9: extra_info: an object is wanted, not a list",
         "row 10: ground_truth: 'many' is no number",
-        "no rule scores data_source 'maths'; there are rules for arith",
+        "... and 1 more faults in the data",
     ]
     assert len(found) == len(starts)
     assert [line[: len(start)] for line, start in zip(found, starts, strict=True)] == starts
@@ -211,12 +212,12 @@ def test_a_sample_has_every_data_source(tmp_path) -> None:
     assert len(parquet.sample(train, 10_000)) == 501
 
 
-def test_at_most_20_faults_and_a_count_of_the_rest(tmp_path) -> None:
+def test_at_most_8_faults_and_a_count_of_the_rest(tmp_path) -> None:
     spec = write(tmp_path / "a.jsonl", [{**ROW, "prompt": None}] * 1234)
     with pytest.raises(DataError) as caught:
         parquet.prepare(spec, "", tmp_path / "cache")
-    assert len(caught.value.faults) == 21
-    assert caught.value.faults[-1] == "... and 1,214 more faults in the data"
+    assert len(caught.value.faults) == 9
+    assert caught.value.faults[-1] == "... and 1,226 more faults in the data"
 
 
 @pytest.mark.parametrize(
@@ -290,3 +291,128 @@ def test_the_report(tmp_path) -> None:
         .lines()[-1]
         .endswith("13 are over the limit of 3 and are left out")
     )
+
+
+@pytest.mark.parametrize(
+    ("row", "prompt", "truth", "source"),
+    [
+        ({"instruction": "Add.", "input": "1 + 2", "output": "3"}, "Add.\n\n1 + 2", "3", "alpaca"),
+        ({"instruction": "Add.", "input": "", "output": "3", "history": []}, "Add.", "3", "alpaca"),
+        (
+            {"instruction": "And 2?", "output": "3", "history": [["1?", "2"]]},
+            [("user", "1?"), ("assistant", "2"), ("user", "And 2?")],
+            "3",
+            "alpaca",
+        ),
+        (
+            {"conversations": [{"from": "human", "value": "1 + 2"}, {"from": "gpt", "value": "3"}]},
+            [("user", "1 + 2")],
+            "3",
+            "sharegpt",
+        ),
+        (
+            {
+                "system": "Be brief.",
+                "conversations": [
+                    {"from": "human", "value": "a"},
+                    {"from": "gpt", "value": "b"},
+                    {"from": "human", "value": "c"},
+                ],
+            },
+            [("system", "Be brief."), ("user", "a"), ("assistant", "b"), ("user", "c")],
+            "",
+            "sharegpt",
+        ),
+        (
+            {"messages": [{"role": "system", "content": "s"}, {"role": "user", "content": "u"}], "ground_truth": "7"},
+            [("system", "s"), ("user", "u")],
+            "7",
+            "messages",
+        ),
+        (
+            {
+                "messages": [{"role": "user", "content": "u"}, {"role": "assistant", "content": "4"}],
+                "data_source": "number",
+            },
+            [("user", "u")],
+            "4",
+            "number",
+        ),
+    ],
+)
+def test_instruction_tuning_sets_are_recognised(tmp_path, row, prompt, truth, source) -> None:
+    spec = write(tmp_path / "data.jsonl", [row])
+    train, _ = parquet.prepare(spec, spec, tmp_path / "cache", rules=False)
+    (found,) = pq.read_table(train).to_pylist()
+    chat = [("user", prompt)] if isinstance(prompt, str) else prompt
+    assert [(each["role"], each["content"]) for each in found["prompt"]] == chat
+    assert (found["reward_model"]["ground_truth"], found["data_source"]) == (truth, source)
+
+
+@pytest.mark.parametrize(
+    ("row", "why"),
+    [
+        ({"conversations": []}, "row 1: conversations: a list of messages is wanted"),
+        ({"conversations": [{"from": "alien", "value": "x"}]}, "message 1: a text by one of user, assistant"),
+        ({"messages": [{"role": "assistant", "content": "x"}]}, "messages: an answer without a question"),
+        ({"messages": "hello"}, "messages: a list of messages is wanted, not a text"),
+        ({"instruction": "a", "history": ["b"]}, "history: a list of [question, answer] is wanted"),
+        ({"query": "a", "reply": "b"}, "no column is a prompt; the columns are 'query', 'reply': rename"),
+        ({}, "no column is a prompt; the columns are none"),
+    ],
+)
+def test_columns_that_hold_no_prompt_are_told_once(tmp_path, row, why) -> None:
+    with pytest.raises(DataError) as caught:
+        parquet.prepare(write(tmp_path / "data.jsonl", [row] * 50), "", tmp_path / "cache")
+    assert why in caught.value.faults[0]
+    if "no column" in why:
+        assert len(caught.value.faults) == 1
+        assert "(rows: 50)" in caught.value.faults[0]
+
+
+@pytest.mark.parametrize("delimiter", [";", "\t", "|", ","])
+@pytest.mark.parametrize("name", ["d.csv", "d.TSV", "d.csv.gz", "D.CSV"])
+def test_tables_with_any_delimiter(tmp_path, name, delimiter) -> None:
+    lines = [["prompt", "ground_truth", "data_source"], ['"1 + 2; or, so"', "3", "number"]]
+    content = "".join(delimiter.join(fields) + "\r\n" for fields in lines).encode("utf-8-sig")
+    spec = write(tmp_path / name, gzip.compress(content) if name.endswith(".gz") else content)
+    train, _ = parquet.prepare(spec, spec, tmp_path / "cache")
+    (row,) = pq.read_table(train).to_pylist()
+    assert row["prompt"][0]["content"] == "1 + 2; or, so"
+    assert row["reward_model"]["ground_truth"] == "3"
+
+
+@pytest.mark.parametrize("name", ["d.jsonl.gz", "d.JSONL", "d.ndjson.GZ", "d.json.gz", "d.JSON"])
+def test_compressed_files_and_suffixes_in_capitals(tmp_path, name) -> None:
+    content = json.dumps([ROW] if Path(name.lower().removesuffix(".gz")).suffix == ".json" else ROW).encode()
+    spec = write(tmp_path / name, gzip.compress(content) if name.lower().endswith(".gz") else content)
+    train, _ = parquet.prepare(spec, spec, tmp_path / "cache")
+    assert pq.read_table(train).num_rows == 1
+
+
+def test_a_gzip_file_that_is_cut_off_is_a_fault(tmp_path) -> None:
+    whole = gzip.compress(b"".join(json.dumps(row).encode() + b"\n" for row in rows_of(500)))
+    for content in (whole[: len(whole) // 2], b"not gzip"):
+        with pytest.raises(DataError, match="not a whole gzip file"):
+            parquet.prepare(write(tmp_path / "d.jsonl.gz", content), "", tmp_path / "cache")
+
+
+@pytest.mark.parametrize("name", ["d.json", "d.jsonl", "large.json"])
+def test_integers_of_any_size_stay_as_they_are(tmp_path, monkeypatch, name) -> None:
+    digits = [str(n) for n in (2**63, 2**64, 10**25 + 1, 10**25 + 2, -(10**30), 7)]
+    if name.startswith("large"):
+        monkeypatch.setattr(readers, "WHOLE", 10)
+    else:
+        digits.append("1" + "0" * 4999 + "7")  # more than the interpreter turns into an integer
+    lines = [f'{{"prompt": "p{n}", "ground_truth": {text}, "data_source": "number"}}' for n, text in enumerate(digits)]
+    content = "\n".join(lines) if name.endswith("l") else f"[{', '.join(lines)}]"
+    spec = write(tmp_path / name, content.encode())
+    train, _ = parquet.prepare(spec, spec, tmp_path / "cache", rules=False)
+    assert [row["reward_model"]["ground_truth"] for row in pq.read_table(train).to_pylist()] == digits
+
+
+def test_an_integer_that_would_end_the_parser_is_a_fault(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(readers, "WHOLE", 10)
+    content = '[{"prompt": "p", "ground_truth": %s, "data_source": "number"}]' % ("9" * 5000)
+    with pytest.raises(DataError, match="an integer of 4,300 digits or more"):
+        parquet.prepare(write(tmp_path / "d.json", content.encode()), "", tmp_path / "cache")

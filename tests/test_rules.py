@@ -72,14 +72,14 @@ def test_math(truth, response, wanted) -> None:
     assert score("math", response, truth) == wanted
 
 
-def test_math_that_never_ends_is_unscored_and_counted(monkeypatch) -> None:
+def test_math_that_never_ends_is_wrong_and_counted(monkeypatch) -> None:
     from reward.rules import killable
 
     monkeypatch.setattr(killable.ask, "__defaults__", (1.0,))
     started = time.monotonic()
     for bomb in (r"9^{9^{9^{9}}}", "10!!!!!!", r"((((1+x)^{99})^{99})^{99})"):
         result = compute_score("math", f"\\boxed{{{bomb}}}", "2")
-        assert (result["score"], result["unscored"], result["timeout"]) == (0.0, 1.0, 1.0), bomb
+        assert (result["score"], result["unscored"], result["timeout"]) == (0.0, 0.0, 1.0), bomb
         assert score("math", r"\boxed{y+x}", "x+y") == 1.0  # the next one is served
     assert time.monotonic() - started < 30
 
@@ -126,6 +126,7 @@ ARGUMENTS: dict[str, dict[str, object]] = {
     "detectable_format:multiple_sections": {"section_spliter": "Section", "num_sections": 2},
     "combination:repeat_prompt": {"prompt_to_repeat": "Say hi"},
     "startend:end_checker": {"end_phrase": "the end"},
+    "language:response_language": {"language": "de"},
     "change_case:capital_word_frequency": {"capital_frequency": 2, "capital_relation": "at least"},
 }
 
@@ -134,7 +135,7 @@ ARGUMENTS: dict[str, dict[str, object]] = {
     ("name", "good", "bad"),
     [
         ("keywords:existence", "A dog", "dog"),
-        ("keywords:frequency", "a a", "a aa"),
+        ("keywords:frequency", "a a", "a b"),
         ("keywords:forbidden_words", "cat", "a cat"),
         ("keywords:letter_frequency", "aa", "aaa"),
         ("length_constraints:number_sentences", "One. Two!", "One. Two! Three?"),
@@ -142,7 +143,8 @@ ARGUMENTS: dict[str, dict[str, object]] = {
         ("length_constraints:number_words", "one two three", "one two"),
         ("length_constraints:nth_paragraph_first_word", "x\n\nSo it is", "So\n\nx"),
         ("detectable_content:number_placeholders", "[a] [b]", "[a]"),
-        ("detectable_content:postscript", "x\nP.S. y", "x P.S. y"),
+        ("detectable_content:postscript", "x\n**P. S.** y", "x PS y"),
+        ("language:response_language", "Der Hund ist nicht im Haus.", "The dog is not in the house."),
         ("detectable_format:number_bullet_lists", "* a\n- b", "* a\n- b\n- c"),
         ("detectable_format:number_highlighted_sections", "*a* and **b**", "*a*"),
         ("detectable_format:multiple_sections", "Section 1 x Section 2", "Section 1"),
@@ -224,7 +226,8 @@ def test_a_schema_fetches_nothing_and_cannot_hang(monkeypatch) -> None:
     monkeypatch.setattr(killable.ask, "__defaults__", (1.0,))
     assert compute_score("json_schema", "1", {"$ref": "http://127.0.0.1:9/x.json"})["unscored"] == 1.0
     slow = {"type": "string", "pattern": "^(a+)+$"}
-    assert compute_score("json_schema", '"' + "a" * 40 + '!"', slow)["timeout"] == 1.0
+    result = compute_score("json_schema", '"' + "a" * 40 + '!"', slow)
+    assert (result["score"], result["unscored"], result["timeout"]) == (0.0, 0.0, 1.0)
 
 
 @pytest.mark.parametrize(

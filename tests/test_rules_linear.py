@@ -9,6 +9,17 @@ import pytest
 from reward.components import Sample, rule_score
 from reward.rules import answer, code
 
+FOLLOW = json.dumps(
+    [
+        {"id": "detectable_format:title"},
+        {"id": "detectable_content:number_placeholders", "num_placeholders": 1},
+        {"id": "detectable_format:number_bullet_lists", "num_bullets": 1},
+        {"id": "detectable_format:number_highlighted_sections", "num_highlights": 1},
+        {"id": "length_constraints:number_sentences", "num_sentences": 0, "relation": "less than"},
+        {"id": "change_case:capital_word_frequency", "capital_frequency": 1},
+        {"id": "language:response_language", "language": "th"},
+    ]
+)
 MARKER = json.dumps([{"id": "detectable_content:postscript", "postscript_marker": "P.S."}])
 LONG = 65_000
 SECONDS = 60  # those that were squares took minutes
@@ -39,6 +50,65 @@ def alarm() -> Iterator[None]:
         ("text", "five", "<answer>" * LONG),
         ("text", "five", ("answer" + " " * 50) * 900),
         ("choice", "A", "(" * LONG),
+        *(
+            (source, truth, (unit * LONG)[:LONG])
+            for source, truth in (("math", "5"), ("number", "5"), ("gsm8k", "5"), ("text", "five"), ("choice", "A"))
+            for unit in (
+                "answer is ",
+                "the answer is not ",
+                "the answer is (((",
+                "the answer is $",
+                "answer is \\(",
+                "\\boxed{",
+                "\\boxed{1}, ",
+                "1,",
+                "1 ",
+                "1/",
+                "1^",
+                "1.",
+                "1-",
+                "7" * 64,
+                "\\frac{1",
+                "$-",
+                "#### ",
+                "</think>",
+                "不是",
+                "答案是不是",
+                "因为",
+                "B or ",
+                "not B or B ",
+                "B, ",
+                "I'd. ",
+                "Dr. ",
+                "a 1 ",
+                "28 percent",
+                "{ , }",
+                "=",
+                "_{",
+                "3=3=",
+            )
+        ),
+        *(
+            ("instructions", FOLLOW, (unit * LONG)[:LONG])
+            for unit in (
+                "<<",
+                ">>",
+                "[",
+                "\n*",
+                "*",
+                "- ",
+                "\n\n",
+                ". ",
+                "!",
+                ".",
+                "'s",
+                "A.",
+                ".)",
+                "n't",
+                "\n \n",
+                "a\u0301",
+            )
+        ),
         ("format", "", "<think>" + " " * LONG + "</think>" + " " * LONG + "<answer></answer>x"),
     ],
 )

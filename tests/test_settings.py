@@ -51,9 +51,9 @@ def test_all_faults_are_found_at_once() -> None:
     environ = {"LR": "fast", "KIT_GIVEN": "LR SEED", "SEED": "", "N_GPUS": "-1", "KIT_UNKNOWN": "modle"}
     assert faults(environ, "what", "a.b=1", "trainer.total_epochs=0") == (
         "--modle: there is no such flag; did you mean --model?",
-        "N_GPUS='-1': allowed: a whole number 1 or more",
-        "--lr='fast': allowed: a number above 0",
-        "--seed: a value is missing; write --seed VALUE or --seed=VALUE",
+        "N_GPUS='-1': allowed: a whole number from 1 to 1024",
+        "--lr='fast': allowed: a number from 0 (not itself) to 10",
+        "--seed: the value is empty (an unset shell variable?); give one, or leave the flag out",
         "'what': neither a flag (--name) nor an override for verl (key=value)",
         "trainer.total_epochs=0: the kit prepares this by --epochs: allowed: a whole number 1 or more",
         "a.b: verl has no such setting; (+a.b=... adds one that its files do not list)",
@@ -86,6 +86,7 @@ def test_all_faults_are_found_at_once() -> None:
         ({"REWARD_NORM": "batch", "REWARD_SHIFT": "true", "REWARD_SCALE": "true"}, 0, "--reward_shift and"),
         ({"REWARD_SCALE": "true"}, 0, "--reward_scale: says how --reward_norm works, which is none"),
         ({"KL_CTRL": "adaptive", "KL_COEF": "0"}, 0, "--kl_ctrl adaptive: --kl_coef 0 loads no reference policy"),
+        ({"KL_CTRL": "adaptive", "KL_HORIZON": "25", "BATCH_SIZE": "128"}, 0, "--kl_horizon 25: with 128"),
         ({"CLIP_RATIO_C": "1"}, 0, "--clip_ratio_c 1: the dual clip needs more than 1"),
         ({"TARGET_KL": "0.1", "PPO_EPOCHS": "1"}, 0, "--target_kl ends a step's update epochs early"),
         ({"KL_PENALTY": "full"}, 0, "--kl_penalty full: the engine keeps the log-probabilities of the sampled"),
@@ -94,6 +95,11 @@ def test_all_faults_are_found_at_once() -> None:
 )
 def test_contradictions(environ, gpus, start) -> None:
     assert faults(environ, gpus=gpus)[0].startswith(start)
+
+
+def test_an_adaptive_weight_that_cannot_change_its_sign_is_accepted() -> None:
+    environ = {"KL_CTRL": "adaptive", "KL_HORIZON": "26", "BATCH_SIZE": "128"}
+    assert read_settings(environ, [], gpus=0).integer("KL_HORIZON") == 26
 
 
 def test_a_dry_run_is_for_any_machine() -> None:
@@ -159,7 +165,7 @@ def test_an_override_of_a_knobs_key_is_the_knob_and_wins(word, env, value) -> No
 
 
 def test_an_override_that_the_knob_does_not_know_goes_to_verl() -> None:
-    assert read_settings({}, ["trainer.save_freq=-1"], gpus=0).overrides == ("trainer.save_freq=-1",)
+    assert read_settings({}, ["trainer.save_freq=0"], gpus=0).overrides == ("trainer.save_freq=0",)
 
 
 @pytest.mark.parametrize(
@@ -190,7 +196,9 @@ def test_knobs_of_the_kits_trainer_with_another_one() -> None:
     assert read_settings({"KEEP": "1"}, ["trainer.v1.trainer_mode=ppo_kit"], gpus=0)
 
 
-@pytest.mark.parametrize("word", ["+critic.new=1", "++critic.grad_clip=2", "critic.grad_clip=0.5", "~critic.grad_clip"])
+@pytest.mark.parametrize(
+    "word", ["+critic.model.override_config.new=1", "++critic.grad_clip=2", "critic.grad_clip=0.5", "~critic.grad_clip"]
+)
 def test_overrides_in_hydras_grammar(word) -> None:
     assert read_settings({}, [word], gpus=0).overrides == (word,)
 

@@ -5,12 +5,14 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests import wheels
+from tests.attacks.wheelhouse_manifests import LIES
 from tests.command import Result, clean_environment, copy_of_the_kit, train_sh
 
 LOCK = "torch==2.13.0+cpu\nplain==1.0\nlarge==1.0\nsetuptools==77.0.3\nwandb==1.0\n"
@@ -175,6 +177,57 @@ def test_one_line_where_a_wheelhouse_is_not_as_it_should_be(kit, house, tmp_path
     assert done.complaints[0].startswith("train.sh: ")
     assert complaint.replace(sys.executable, str(base)) in done.complaints[0]
     assert str(house) in done.complaints[0]
+
+
+def put(found: Any, place: Sequence[str | int], value: object) -> None:
+    """Put a value into a manifest."""
+    for key in place[:-1]:
+        found = found[key]
+    found[place[-1]] = value
+
+
+@pytest.mark.parametrize("name", LIES)
+def test_a_manifest_that_lies_is_refused_in_a_line(kit, house, tmp_path, base, name) -> None:
+    """What it names elsewhere is neither read nor written."""
+    path = house / "wheelhouse.json"
+    found = json.loads(path.read_text())
+    found["wheels"].sort(key=lambda wheel: len(wheel["pieces"]))
+    put(found, *LIES[name])
+    path.write_text(json.dumps(found))
+    before = set(tmp_path.rglob("*"))
+    done = opened(kit, house, tmp_path, base)
+    assert (done.status, len(done.complaints)) == (2, 1), done.err
+    assert f"{path} is damaged (" in done.err
+    assert len(done.err) < 700
+    assert set(tmp_path.rglob("*")) == before
+
+
+def test_a_manifest_with_a_wheel_twice_or_too_deep(kit, house, tmp_path, base) -> None:
+    path = house / "wheelhouse.json"
+    found = json.loads(path.read_text())
+    path.write_text(json.dumps({**found, "wheels": [*found["wheels"], found["wheels"][0]]}))
+    assert "is there twice" in opened(kit, house, tmp_path, base).err
+    path.write_text('{"format":' + "[" * 100_000 + "]" * 100_000 + "}")
+    done = opened(kit, house, tmp_path, base)
+    assert (done.status, len(done.complaints)) == (2, 1)
+
+
+def test_wheels_of_ones_own_are_told_with_their_hash_and_held_to_the_locks(kit, house, tmp_path, base) -> None:
+    mine = wheels.wheel(house, "flash_attn", "2.8.3")
+    done = opened(kit, house, tmp_path, base)
+    assert done.status == 0
+    assert f"{mine.name}, sha256 {wheels.sha256(mine)}" in done.err
+    (house / "not a wheel\x1b[2J.whl").write_text("")
+    done = opened(kit, house, tmp_path, base)
+    assert done.status == 2
+    assert "no name of a wheel" in done.err
+    assert "\x1b" not in done.err
+    next(house.glob("not*")).unlink()
+    other = copy_of_the_kit(tmp_path / "kit")
+    right = wheels.sha256(kit.parent / "index/plain-1.0-py3-none-any.whl")
+    (other / "config/requirements/cpu.txt").write_text(f"plain==1.0 --hash=sha256:{right}\n")
+    wheels.wheel(house, "plain", "1.0", "py2.py3-none-any")  # in place of the lock's
+    assert "the files of plain==1.0 are not those whose hashes" in opened(other, house, tmp_path, base).err
 
 
 def opened(kit: Path, house: Path, tmp_path: Path, base: Path) -> Result:

@@ -4,14 +4,21 @@ settings -> data and model -> checks -> verl's configuration -> (Ray, verl) -> e
 """
 
 import contextlib
+import io
 import os
 import sys
+import tempfile
+import traceback
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from omegaconf import DictConfig, OmegaConf
+from rich.console import Console
 from rich.live import Live
 
+from reward import redact
+from reward.secret import scrub
+from reward.wording import of_system, reason
 from trainer import account, changes, commands, compose, folders, launch, live, plan, preflight, processes, resume
 from trainer.cluster.follower import follow
 from trainer.cluster.leader import Leader
@@ -29,7 +36,7 @@ STATES: dict[type[BaseException], str] = {
 
 def say(text: str) -> None:
     """Print one line of the run's story."""
-    print(text, flush=True)
+    print(redact.printable(text), flush=True)
 
 
 def announce(settings: Settings) -> None:
@@ -63,7 +70,7 @@ def dry_run(settings: Settings) -> int:
     """Print the plan and verl's command, write the resolved configuration, and start nothing."""
     tmp = Path("/tmp/ppo-kit-dry-run")
     found, made, config = prepare(settings, tmp)
-    made.folder.mkdir(parents=True, exist_ok=True)
+    redact.make_folder(made.folder)
     compose.write(config, made.folder / "config.yaml")
     for line in plan.lines(settings, found, made, config):
         say(line)
@@ -79,7 +86,8 @@ def watch(progress: Progress, made: folders.Run) -> Iterator[None]:
         yield
         return
     progress.watched = True
-    with Live(live.View(progress, made.folder / "rollouts"), refresh_per_second=2):  # prints come above it
+    view, console = live.View(progress, made.folder / "rollouts"), Console(file=redact.screen(sys.stdout))
+    with Live(view, console=console, refresh_per_second=2):  # prints come above it
         yield
 
 
@@ -118,7 +126,7 @@ def run(settings: Settings, leader: Leader) -> int:
             if found.start.step < total:  # else it was ended after its last step
                 leader.start_ray(made, config, tmp, python)
                 with watch(progress, made), leader.blamed():
-                    launch.train(settings, made, progress, tmp, held, python, each)
+                    launch.train(settings, made, progress, tmp, held, python, leader.secret, each)
             say("exporting the model")
             folder = launch.export(made, environment=launch.of_fork(settings, python))
         except tuple(STATES) as ended:
@@ -186,6 +194,7 @@ def persevere(settings: Settings, leader: Leader) -> int:
 
 def main() -> int:
     """Run, and turn what went wrong into one message and an exit status."""
+    redact.redact_streams()
     processes.become_subreaper()
     launch.on_signals()
     try:
@@ -203,12 +212,49 @@ def main() -> int:
         print(f"train.sh: {paused}", file=sys.stderr)
         return 3
     except BrokenPipeError:  # whoever read the output has gone, as in ./train.sh --dry_run | head
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
+    except OSError as error:
+        if error.filename is not None:  # a file of the person's, whatever was done with it
+            return fail(UserError(f"{of_system(error)}; name another, or mend this"))
+        print(f"train.sh: {of_system(error)}", file=sys.stderr)
+        return 1
     except launch.Stopped as stopped:
         print(f"train.sh: stopped by {stopped}; every process of the run has ended", file=sys.stderr)
         return 128 + stopped.signum
+    except Exception:
+        print(f"train.sh: {own_fault()}", file=sys.stderr)
+        return 1
+
+
+def own_fault() -> str:
+    """Write the traceback of the error in hand to a file; return the line that says so."""
+    text = scrub(traceback.format_exc())
+    with contextlib.suppress(OSError):
+        handle, path = tempfile.mkstemp(prefix="ppo-kit-fault-", suffix=".txt")
+        os.close(handle)
+        Path(path).write_text(text, encoding="utf-8", errors="backslashreplace")
+        return f"a fault of the kit itself, not of what was given: please report it with {path}"
+    return f"a fault of the kit itself, not of what was given: please report it with what follows\n{text}"
+
+
+def closing(command: Callable[[], int]) -> int:
+    """Run a command with an output that takes any text; say where the output cannot be written."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # PYTHONIOENCODING=ascii, names that are not UTF-8
+    status = command()
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        status = 141
+    except OSError as error:
+        print(f"train.sh: the output cannot be written: {reason(error)}", file=sys.stderr)
+        status = status or 1
+    else:
+        return status
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what Python still flushes when it ends
+    return status
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(closing(main))

@@ -1,10 +1,11 @@
 """What a run writes about itself while it goes on: ``environment.txt``, ``report.html``, ``summary.json``."""
 
-import json
 import time
 from collections.abc import Callable
 from pathlib import Path
 
+from reward import redact
+from reward.secret import scrub
 from trainer import ROOT, machine
 from trainer.progress import Progress
 from trainer.report import page
@@ -20,7 +21,7 @@ class Account:
         self.state, self.cause = "running", ""
         self._started = time.monotonic()
         self._due, self._shown = self._started + EVERY, -1
-        (folder / "environment.txt").write_text(machine.describe(ROOT), encoding="utf-8")
+        redact.write_text(folder / "environment.txt", machine.describe(ROOT))
 
     def refresh(self, step: int) -> None:
         """Write the report anew, if there was a step since the last and it is due."""
@@ -31,7 +32,7 @@ class Account:
     def close(self, progress: Progress | None, checkpoint: Path | None, state: str, cause: str = "") -> None:
         """Write the summary and the last report; ``state`` is finished, failed, paused or stopped."""
         summary: dict[str, object] = {"run": self.folder.name, "state": state}
-        summary |= {"cause": cause} if cause else {}
+        summary |= {"cause": scrub(cause)} if cause else {}
         if progress is not None and progress.validations:
             before, after = progress.validations[0], progress.validations[-1]
             summary |= {f"{before.name}_before": before.value, f"{after.name}_after": after.value}
@@ -39,7 +40,7 @@ class Account:
             summary |= {"steps": progress.steps, "alarms": [str(alarm) for alarm in progress.alarms]}
         summary |= {"seconds": round(time.monotonic() - self._started, 1)}
         summary |= {"checkpoint": str(checkpoint)} if checkpoint else {}
-        (self.folder / "summary.json").write_text(json.dumps(summary, indent=2) + "\n", encoding="utf-8")
+        redact.write_json(self.folder / "summary.json", summary)
         self._report()
 
     def _report(self) -> None:

@@ -42,7 +42,7 @@ def answer(job: Job) -> None:
     from transformers import AutoConfig, AutoTokenizer
     from vllm import LLM, SamplingParams
 
-    tokenizer = AutoTokenizer.from_pretrained(job.model)
+    tokenizer = AutoTokenizer.from_pretrained(job.model, trust_remote_code=False)
     chats = pq.read_table(job.prompts, columns=["prompt"])["prompt"].to_pylist()
     ids = [_ids(tokenizer, [dict(turn) for turn in chat]) for chat in chats]
     limit = int(getattr(AutoConfig.from_pretrained(job.model).get_text_config(), "max_position_embeddings", 1 << 20))

@@ -51,9 +51,18 @@ def _mini(step: int, target: int, batch: int | None) -> int:
     """Return the mini batch nearest to ``target``: one that divides the batch, which spares verl padding, if any."""
     if batch is None:
         return nearest_multiple(step, target)
-    sizes = range(step, batch + 1, step)
-    best = [size for size in sizes if batch % size == 0] or list(sizes)
-    return min(best, key=lambda size: (abs(size - target), -size), default=min(target, batch))
+    if batch < step:
+        return min(target, batch)
+    if batch % step:
+        return min(nearest_multiple(step, target), batch // step * step)
+    sizes = [step * part for part in divisors(batch // step)]
+    return min(sizes, key=lambda size: (abs(size - target), -size))
+
+
+def divisors(number: int) -> list[int]:
+    """Return all divisors of ``number``, in the time of its square root: it may be as large as a person types."""
+    small = [d for d in range(1, math.isqrt(number) + 1) if number % d == 0]
+    return sorted({*small, *(number // d for d in small)})
 
 
 def free_sizes(values: Mapping[str, Value]) -> frozenset[str]:

@@ -105,7 +105,10 @@ def facts(folder: Path) -> dict[str, Any]:
     """
     if not (folder / MARK).is_file():
         return {}
-    found = json.loads((folder / MARK).read_text(encoding="utf-8"))
+    try:
+        found = json.loads((folder / MARK).read_text(encoding="utf-8"))
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
     if not isinstance(found, dict) or not isinstance(found.get("files"), dict):
         raise ValueError(f"{folder / MARK} is not what this trainer writes")
     return found

@@ -4,7 +4,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from data import models
-from trainer import checkpoints, folders, launch
+from reward.wording import is_folder, quoted, shown
+from trainer import checkpoint_pickles, checkpoints, folders, launch
 from trainer.commands import no_such_run
 from trainer.knobs import AUTO
 from trainer.settings import Settings, UserError
@@ -17,8 +18,8 @@ def run(settings: Settings, command: str, name: str) -> folders.Run:
         UserError: there is none; the nearest names are told.
     """
     runs = settings.output / "runs"
-    if Path(name).name != name or not (runs / name).is_dir():
-        raise UserError(f"{command}: {name}: {no_such_run(name, [path.name for path in runs.glob('*/')], runs)}")
+    if not name or Path(name).name != name or not is_folder(runs / name):
+        raise UserError(f"{command}: {shown(name)}: {no_such_run(name, [path.name for path in runs.glob('*/')], runs)}")
     return folders.Run(name, runs / name, settings.output / "checkpoints" / name)
 
 
@@ -46,6 +47,9 @@ def checkpoint(settings: Settings, command: str, found: folders.Run) -> Path:
     folder = checkpoints.folder_of(found.checkpoints, step)
     if wrong := checkpoints.damage(folder):
         raise UserError(f"{command}: the checkpoint of step {step} is damaged: {wrong}")
+    foreign = "" if settings.values["TRUST_CHECKPOINT"] is True else checkpoint_pickles.foreign(folder)
+    if foreign:
+        raise UserError(f"{command}: {foreign}; {checkpoint_pickles.REMEDY}")
     return folder
 
 
@@ -57,7 +61,11 @@ def model(settings: Settings, command: str, name: str, say: Callable[[str], None
     Raises:
         UserError: there is no such model, run or checkpoint.
     """
-    if Path(name).name == name and (settings.output / "runs" / name).is_dir():
+    if not name:
+        raise UserError(f"{command}: an empty word ('', perhaps of an unset variable) names no model")
+    if faults := folders.output_faults(settings):
+        raise UserError(*faults)
+    if Path(name).name == name and is_folder(settings.output / "runs" / name):
         found = run(settings, command, name)
         folder = checkpoint(settings, command, found)
         step = checkpoints.step_of(folder)
@@ -69,7 +77,9 @@ def model(settings: Settings, command: str, name: str, say: Callable[[str], None
             launch.export(found, folder, exported)
         return str(exported), f"{name}, step {step}"
     if settings.values["EXPORT_STEP"] != AUTO:
-        raise UserError(f"{command}: --step is of a run's checkpoints, and {name} is no run in {settings.output}")
+        raise UserError(
+            f"{command}: --step is of a run's checkpoints, and {quoted(name)} is no run in {settings.output}"
+        )
     try:
         cache, seed = settings.output / "cache" / "models", settings.integer("SEED")
         return models.find(name, cache, seed, say).path, name

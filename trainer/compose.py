@@ -1,9 +1,13 @@
 """From settings to the fully resolved configuration of verl: ``config/ppo.yaml`` over verl's ``ppo_trainer``."""
 
+import codecs
 import contextlib
+import functools
 import importlib.util
 import math
 import os
+import re
+import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -13,12 +17,18 @@ from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from reward.secret import secrets
-from trainer import ROOT
+from reward import redact, yaml_file
+from reward.secret import holds_secret
+from reward.wording import OF_PYTHON, shown
+from trainer import ROOT, config_check
 from trainer.algorithm.faults import of_sampling, of_schedule
 from trainer.knobs import AUTO, load_knobs
 from trainer.settings import Settings, UserError, as_env
 from trainer.shape import MICRO_BATCH_TOKENS, micro_batch
+
+READ_BY_HYDRA = ("ppo.yaml", "device/cpu.yaml", "device/cuda.yaml", "reward/*.yaml")
+# What comes up where a setting is missing, null or of another type.
+READING = (HydraException, OmegaConfBaseException, AttributeError, TypeError, ValueError, LookupError, ArithmeticError)
 
 
 def _micro_batch(mini_batch: int, *, _root_: DictConfig) -> int:
@@ -66,12 +76,47 @@ def verl_config_folder() -> Path:
 
 def _compose(device: str, reward: str, overrides: tuple[str, ...]) -> DictConfig:
     choices = [f"hydra.searchpath=[file://{verl_config_folder()}]", f"device={device}", f"reward@_global_={reward}"]
-    with initialize_config_dir(str(ROOT / "config"), version_base=None):
+    with _config_folder() as folder, initialize_config_dir(str(folder), version_base=None):
         return compose("ppo", overrides=[*choices, *overrides])
 
 
-def tree() -> dict[str, object]:
+@contextlib.contextmanager
+def _config_folder() -> Iterator[Path]:
+    """Return the folder of the kit's YAML files, all of them sound; a copy where one has a byte order mark.
+
+    Hydra reads a file's package from its first line, where it does not know such a mark.
+
+    Raises:
+        UserError: with what is wrong with each file.
+    """
+    folder, faults, marked = ROOT / "config", list[str](), False
+    files = [path for part in READ_BY_HYDRA for path in sorted(folder.glob(part))]
+    for path in files:
+        try:
+            yaml_file.read(path)
+            marked |= path.read_bytes().startswith(codecs.BOM_UTF8)
+        except yaml_file.YamlFileError as error:
+            faults.append(f"config/{path.relative_to(folder)}: not readable: {error}")
+    if faults:
+        raise UserError(*faults)
+    if not marked:
+        yield folder
+        return
+    with tempfile.TemporaryDirectory(prefix="ppo-kit-config-") as copy:
+        for path in files:
+            target = Path(copy) / path.relative_to(folder)
+            target.parent.mkdir(exist_ok=True)
+            target.write_bytes(path.read_bytes().removeprefix(codecs.BOM_UTF8))
+        yield Path(copy)
+
+
+def tree() -> Mapping[str, object]:
     """Return every setting that there is by its dotted key, with its value before interpolation."""
+    return _tree(ROOT)
+
+
+@functools.cache
+def _tree(_root: Path) -> Mapping[str, object]:
     found: dict[str, object] = {}
 
     def walk(node: object, prefix: str) -> None:
@@ -95,23 +140,45 @@ def resolve(environment: Mapping[str, str], settings: Settings) -> DictConfig:
         try:
             config = _compose(settings.text("DEVICE"), settings.reward.kind, settings.overrides)
             OmegaConf.resolve(config)
-        except (HydraException, OmegaConfBaseException) as error:
+        except READING as error:
             raise UserError(_one_line(error, settings.overrides)) from None
-    faults = _unread_knobs(config, settings)
-    faults += of_schedule(config.actor_rollout_ref.actor.optim, config.trainer.v1.ppo_kit.target_kl)
-    faults += of_sampling(config.actor_rollout_ref.rollout, config.algorithm.rollout_correction.bypass_mode)
+    with blaming(settings.overrides):
+        faults = _unread_knobs(config, settings)
+        faults += of_schedule(config.actor_rollout_ref.actor.optim, config.trainer.v1.ppo_kit.target_kl)
+        faults += config_check.of_resolved(config, settings.overrides)
+        faults += of_sampling(config.actor_rollout_ref.rollout, config.algorithm.rollout_correction.bypass_mode)
     if faults:
         raise UserError(*faults)
     return config
 
 
+@contextlib.contextmanager
+def blaming(overrides: tuple[str, ...]) -> Iterator[None]:
+    """Tell what fails where the configuration is read as the fault of ``overrides``, if there are any.
+
+    Raises:
+        UserError: they leave out a setting that is read, or make it another kind of thing.
+    """
+    try:
+        yield
+    except READING as error:
+        if not overrides:
+            raise
+        raise UserError(_one_line(error, overrides)) from error
+
+
 def _one_line(error: Exception, overrides: tuple[str, ...]) -> str:
-    words = [word.strip() for word in str(error).splitlines() if word.strip()]
-    text = words[0] if words else type(error).__name__
-    cause = error.__cause__
+    """Return what is wrong, and at which setting, without the names of omegaconf's errors."""
+    text = re.sub(r"^\w+ raised while resolving interpolation: ", "", str(error).strip()).strip('"')
+    cause, text = error.__cause__, next(iter(text.splitlines()), "")
     if isinstance(cause, OmegaConfBaseException) and cause.key is not None:
         text = f"{text} ({str(cause).splitlines()[0]})"
-    return f"config/ or an override for verl ({' '.join(overrides)}): {text}"
+    if not text or OF_PYTHON.search(text) or "not in struct" in text:
+        key = getattr(error, "full_key", None)
+        what = f"{key}, or what it is computed from," if key else "a setting that is read"
+        text = f"{what} is missing, or of another type than is read"
+    which = f"config/ or an override for verl ({shown(' '.join(overrides), 200)})" if overrides else "config/"
+    return f"{which}: {shown(text, 300)}"
 
 
 def _unread_knobs(config: DictConfig, settings: Settings) -> list[str]:
@@ -149,11 +216,14 @@ def write(config: DictConfig, path: Path) -> None:
     Raises:
         UserError: it holds a secret of the environment, or text that verl would take for an interpolation.
     """
-    plain = OmegaConf.to_container(config)
-    faults = list(_unfit(plain, ""))
-    if faults:
+    if faults := unfit(config):
         raise UserError(*faults)
-    path.write_text(OmegaConf.to_yaml(config), encoding="utf-8")
+    redact.write_text(path, OmegaConf.to_yaml(config))
+
+
+def unfit(config: DictConfig) -> list[str]:
+    """Return what keeps ``config`` from being written: secrets, and text that verl would take for an interpolation."""
+    return list(_unfit(OmegaConf.to_container(config), ""))
 
 
 def _unfit(node: Any, key: str) -> Iterator[str]:
@@ -166,9 +236,8 @@ def _unfit(node: Any, key: str) -> Iterator[str]:
     elif isinstance(node, str):
         if "${" in node:
             yield f"{key}={node!r}: verl would take the ${{ in it for an interpolation; leave it out"
-        for env, secret in secrets():
-            if secret in node:
-                yield f"{key} holds the value of {env}: a secret stays in the environment, never in a file"
+        if env := holds_secret(node):
+            yield f"{key} holds the value of {env}: a secret stays in the environment, never in a file"
 
 
 def select(config: DictConfig, key: str) -> Any:

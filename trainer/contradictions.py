@@ -2,8 +2,10 @@
 
 import re
 from collections.abc import Mapping
+from urllib.parse import urlsplit
 
 from reward.judge.providers import PROVIDERS
+from reward.wording import quoted, shown
 from trainer.algorithm import faults as algorithm
 from trainer.knobs import Value, load_knobs
 from trainer.shape import Shape
@@ -13,6 +15,7 @@ OF_THE_MODEL = {
     *("RM_ENGINE", "RM_URL", "RM_GPUS", "RM_DEVICE", "RM_TOKENIZER", "RM_TEMPLATE", "RM_ADAPTER", "RM_MAX_LENGTH"),
     *("RM_BATCH_SIZE", "RM_NORMALIZE", "RM_TIMEOUT", "RM_TRUST_REMOTE_CODE"),
 }
+ADDRESS = re.compile(r"(?!\.)[\w:%-]{1,63}(?:\.[\w:%-]{1,63}){0,8}\.?")  # a name, or of either IP
 MODE, OWN = "trainer.v1.trainer_mode", "ppo_kit"
 DIVIDES = ("sequence_parallel_size", "dynamic_bsz", "micro_batch_size", "ppo_mini_batch_size")
 
@@ -55,14 +58,19 @@ def _devices(values: Mapping[str, Value], given: frozenset[str], gpus: int) -> l
 
 def _nodes(values: Mapping[str, Value]) -> list[str]:
     nodes, rank, running = values["NNODES"], values["NODE_RANK"], str(values["RAY_ADDRESS"])
-    if running and not re.fullmatch(r"auto|[^\s:/]+:\d+", running):
-        return [f"RAY_ADDRESS={running}: give auto, or host:port of the cluster's head (6379, not the client's 10001)"]
+    if running and not re.fullmatch(r"auto|[^\s:/]{1,253}:[0-9]{1,5}", running):
+        hint = "give auto, or host:port of the cluster's head (6379, not the client's 10001)"
+        return [f"RAY_ADDRESS={shown(running)}: {hint}"]
     if running and rank:
         return [f"NODE_RANK={rank}: with RAY_ADDRESS one machine starts the run, and Ray has the others; leave it out"]
     if not (isinstance(nodes, int) and isinstance(rank, int)):
         return []
     if rank >= nodes:
         return [f"NODE_RANK={rank}: with NNODES={nodes} the ranks are 0 to {nodes - 1}"]
+    addresses = {env: str(values[env]) for env in ("MASTER_ADDR", "NODE_ADDR")}
+    wrong = [env for env, address in addresses.items() if address and not ADDRESS.fullmatch(address)]
+    if wrong:
+        return [f"{env}={quoted(addresses[env])}: give an address, or a machine's name" for env in wrong]
     if nodes > 1 and not values["MASTER_ADDR"] and not running:
         return [f"NNODES={nodes}: give MASTER_ADDR too, the address of machine 0 as the others reach it"]
     return []
@@ -96,6 +104,8 @@ def _reward_model(values: Mapping[str, Value], given: frozenset[str]) -> list[st
         )
     if "@" in str(url):
         faults.append("--rm_url: a secret stays in the environment; leave user and password out, and export RM_API_KEY")
+    if wrong := _of_url(str(url)):
+        faults.append(f"--rm_url {url}: {wrong}; write http://host:port, as vLLM says when it starts")
     if url and engine == "transformers":
         faults.append("--rm_url: the server computes; leave out --rm_engine transformers")
     if values["RM_DEVICE"] == "cpu" and (engine == "vllm" or (values["DEVICE"] == "cuda" and own)):
@@ -104,6 +114,24 @@ def _reward_model(values: Mapping[str, Value], given: frozenset[str]) -> list[st
     if isinstance(nodes, int) and nodes > 1 and values["DEVICE"] == "cuda" and own:
         faults.append("--rm_gpus: with several machines the reward model shares the policy's GPUs, or has --rm_url")
     return faults
+
+
+def _of_url(url: str) -> str:
+    """Return why nothing can be asked at ``url``; nothing where something can, or where there is none."""
+    if not url:
+        return ""
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname, parts.port
+    except ValueError as error:
+        return str(error).split(":")[0].lower() if "port" not in str(error).lower() else "its port is none"
+    if parts.scheme not in ("http", "https") or not url.lower().startswith(f"{parts.scheme}://"):
+        return f"it begins with {parts.scheme}:" if "://" in url else "it does not begin with http:// or https://"
+    if not host or any(char.isspace() for char in url) or port == 0:
+        return (
+            "it has a blank" if any(char.isspace() for char in url) else "its port is 0" if host else "it names no host"
+        )
+    return "a query is none of a server's address" if parts.query or parts.fragment else ""
 
 
 def _trainer(given: frozenset[str], overrides: tuple[str, ...]) -> list[str]:
@@ -121,7 +149,7 @@ def _trainer(given: frozenset[str], overrides: tuple[str, ...]) -> list[str]:
 
 def _rest(values: Mapping[str, Value]) -> list[str]:
     faults = [
-        f"{env}={values[env]!r}: a name or a path cannot hold ${{, which verl would take for an interpolation"
+        f"{env}={quoted(values[env])}: a name or a path cannot hold ${{, which verl would take for an interpolation"
         for env in (
             "MODEL_PATH",
             "DATA",
@@ -136,7 +164,9 @@ def _rest(values: Mapping[str, Value]) -> list[str]:
         if "${" in str(values[env])
     ]
     save, test = values["SAVE_FREQ"], values["TEST_FREQ"]
-    if values["KEEP_BEST"] is True and isinstance(save, int) and isinstance(test, int) and save % test:
+    if values["KEEP_BEST"] is True and test == -1:
+        faults.append("--keep_best: with --test_freq -1 no checkpoint has a score; leave out one of them")
+    elif values["KEEP_BEST"] is True and isinstance(save, int) and isinstance(test, int) and save > 0 and save % test:
         faults.append(
             f"--keep_best: a checkpoint has a score where its step is validated; make --save_freq {save} a multiple of "
             f"--test_freq {test}"

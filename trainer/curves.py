@@ -47,7 +47,7 @@ def rows(lines: Iterable[str]) -> Iterable[tuple[int, dict[str, Any]]]:
         try:
             row = json.loads(line)
             yield int(row["step"]), row["data"]
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, RecursionError):
             continue
 
 

@@ -8,7 +8,18 @@ import sys
 from pathlib import Path
 
 from reward import json_text
-from trainer import ROOT, attention, cpu, failure, resume, reward_check, reward_place, surroundings
+from trainer import (
+    ROOT,
+    attention,
+    cpu,
+    failure,
+    loopback,
+    resume,
+    reward_check,
+    reward_place,
+    run_secret,
+    surroundings,
+)
 from trainer.cluster import token
 from trainer.cpu.fork_client import STAND_IN
 from trainer.folders import Run
@@ -44,11 +55,11 @@ def of_config(settings: Settings, plan: Plan, run: Run, tmp: Path) -> dict[str, 
         "KIT_MODEL_LENGTH": str(length),
         "KIT_BUCKET_MB": str(plan.bucket_mb),
         "KIT_RESUME": str(plan.start.checkpoint or ""),
-        "KIT_VALIDATE_FIRST": str(not _is_validated(plan, run)).lower(),
+        "KIT_VALIDATE_FIRST": str(settings.integer("TEST_FREQ") > 0 and not _is_validated(plan, run)).lower(),
         "KIT_REWARD_FN": reward_check.reward_fn(settings),
         "KIT_REWARD_KEYS": f"[{','.join(map(hydra_text, plan.reward_keys))}]",
         "KIT_RAY": ray_address(settings),
-        "KIT_RAY_NODE": head_address(settings) if starts_ray(settings) else "",
+        "KIT_RAY_NODE": ray_node(settings),
         "KIT_COMPOSITE": json_text.dumps(reward_check.composite(settings, judge, model["KIT_REWARD_MODEL"])),
         "KIT_JUDGE": judge,
         **model,
@@ -77,6 +88,16 @@ def ray_address(settings: Settings) -> str:
     return settings.text("RAY_ADDRESS")
 
 
+def alone(settings: Settings) -> bool:
+    """Whether all processes of the run are on this machine, where verl starts Ray for them."""
+    return settings.integer("NNODES") == 1 and not settings.text("RAY_ADDRESS")
+
+
+def ray_node(settings: Settings) -> str:
+    """Return the address that Ray and all of the run bind on machine 0; empty where Ray runs already."""
+    return loopback.ADDRESS if alone(settings) else head_address(settings) if starts_ray(settings) else ""
+
+
 def head_address(settings: Settings) -> str:
     """Return machine 0's own address; by its name it often finds 127.0.1.1, where no other machine reaches it."""
     name = settings.text("NODE_ADDR") or settings.text("MASTER_ADDR")
@@ -89,17 +110,22 @@ def head_address(settings: Settings) -> str:
     return surroundings.node_address() if found.startswith("127.") else found
 
 
-def of_node(settings: Settings, run: Run, tmp: Path, python: Path | None) -> dict[str, str]:
+def of_node(settings: Settings, run: Run, tmp: Path, python: Path | None, secret: str) -> dict[str, str]:
     """Return the whole environment of the run's processes on this machine.
 
-    ``python`` is the script that asks the fork server for a process, where there is one.
+    ``python`` is the script that asks the fork server for a process, where there is one; ``secret`` is the run's.
     """
     own = {STAND_IN: str(python or sys.executable)}
-    return of_person(settings) | of_engine(settings, run, tmp) | _token_mode(settings) | own
+    if not settings.text("RAY_ADDRESS"):  # there, Ray's processes have environments of their own
+        own |= run_secret.environment(secret)
+    return of_person(settings) | of_engine(settings, run, tmp) | _ray_token(settings, secret) | own
 
 
-def _token_mode(settings: Settings) -> dict[str, str]:
+def _ray_token(settings: Settings, secret: str) -> dict[str, str]:
+    """Return what tells Ray whether to ask for a token; on one machine it is the run's own."""
     insecure = settings.values["INSECURE_RAY"] is True
+    if alone(settings) and not insecure:
+        return token.mode(insecure) | {token.TOKEN: run_secret.derive(secret, "Ray").hex()}
     if starts_ray(settings):
         return token.mode(insecure)
     if settings.text("RAY_ADDRESS") and token.MODE not in os.environ:  # a client that says nothing has none
@@ -115,7 +141,7 @@ def of_engine(settings: Settings, run: Run, tmp: Path) -> dict[str, str]:
         "RAY_DEDUP_LOGS_ALLOW_REGEX": failure.KEPT,
         "TMPDIR": str(tmp),
     }
-    return own | of_workers(settings, run)
+    return own | (loopback.ENVIRONMENT if alone(settings) else {}) | of_workers(settings, run)
 
 
 def of_workers(settings: Settings, run: Run) -> dict[str, str]:
@@ -123,6 +149,7 @@ def of_workers(settings: Settings, run: Run) -> dict[str, str]:
     engine = {
         "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
         "TOKENIZERS_PARALLELISM": "false",
+        "TRUST_CHECKPOINT": str(settings.values["TRUST_CHECKPOINT"] is True).lower(),
         "VERL_FILE_LOGGER_PATH": str(run.folder / "metrics.jsonl"),
         "TENSORBOARD_DIR": str(run.folder / "tensorboard"),
         "VLLM_NO_USAGE_STATS": "1",

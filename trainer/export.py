@@ -10,6 +10,7 @@ import shutil
 from pathlib import Path
 
 from trainer import model_card
+from trainer.checkpoint_pickles import strict_loading
 from trainer.checkpoints import step_of
 from trainer.report import record
 
@@ -28,20 +29,30 @@ def export(checkpoint: Path, folder: Path, run: Path) -> None:
     part = folder.with_name(f"{folder.name}.{os.getpid()}.part")
     shutil.rmtree(part, ignore_errors=True)
     part.mkdir(parents=True)
-    FSDPModelMerger(
-        ModelMergerConfig(
-            operation="merge",
-            backend="fsdp",
-            local_dir=str(checkpoint),
-            hf_model_config_path=str(checkpoint / "huggingface"),
-            target_dir=str(part),
-        )
-    ).merge_and_save()
+    config = ModelMergerConfig(
+        operation="merge",
+        backend="fsdp",
+        local_dir=str(checkpoint),
+        hf_model_config_path=str(checkpoint / "huggingface"),
+        target_dir=str(part),
+    )
+    with strict_loading():
+        FSDPModelMerger(config).merge_and_save()
     if (part / ADAPTER).is_dir():
         merge_adapter(part)
     check(part)
     model_card.write(part, record.read(run), step_of(checkpoint.parent))
+    share(part)
     part.rename(folder)
+
+
+def share(folder: Path) -> None:
+    """Give the files the mode that others of this person have: safetensors writes its own for the owner alone."""
+    mask = os.umask(0)
+    os.umask(mask)
+    for path in folder.rglob("*"):
+        if path.is_file():
+            path.chmod(0o666 & ~mask)
 
 
 def merge_adapter(folder: Path) -> None:
@@ -50,7 +61,7 @@ def merge_adapter(folder: Path) -> None:
     from peft import PeftModel
     from transformers import AutoModelForCausalLM
 
-    base = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
+    base = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32, trust_remote_code=False)
     merged = PeftModel.from_pretrained(base, folder / ADAPTER).merge_and_unload()
     merged.to(torch.bfloat16).save_pretrained(folder)
 
@@ -64,10 +75,10 @@ def check(folder: Path) -> None:
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    model, report = AutoModelForCausalLM.from_pretrained(folder, output_loading_info=True)
+    model, report = AutoModelForCausalLM.from_pretrained(folder, output_loading_info=True, trust_remote_code=False)
     if report["missing_keys"] or report["unexpected_keys"]:
         raise RuntimeError(f"the exported model is not whole: {report}")
-    tokenizer = AutoTokenizer.from_pretrained(folder)
+    tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
     prompt = tokenizer.apply_chat_template(
         [{"role": "user", "content": "1"}], add_generation_prompt=True, return_tensors="pt", return_dict=True
     )

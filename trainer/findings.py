@@ -8,6 +8,7 @@ from typing import Literal
 
 from data.models import ModelError
 from data.parquet import DataError
+from reward.wording import LINE, of_system, shown
 from trainer.settings import UserError
 
 State = Literal["ok", "warn", "fail"]
@@ -24,7 +25,7 @@ class Finding:
 
     def __str__(self) -> str:
         """Return the line of ``./train.sh check``."""
-        return f"{self.state:<5}{self.what:<12}{self.text}"
+        return f"{self.state:<5}{self.what:<12}{shown(self.text, LINE)}"
 
 
 def failures(what: str, faults: list[str], forced: bool = False) -> list[Finding]:
@@ -42,6 +43,8 @@ def guarded(what: str, function: Callable[[], Iterator[Finding]]) -> list[Findin
         found += failures(what, list(error.faults))
     except ModelError as error:
         found += failures(what, [str(error)])
+    except OSError as error:
+        found += failures(what, [of_system(error)])
     return found
 
 

@@ -10,7 +10,8 @@ from reward.judge.backend import USUAL_OUTPUT
 from reward.judge.config import FLAGS, ConfigError, JudgeConfig, key_faults, load, unpriced
 from reward.judge.failures import RETRIED
 from reward.judge.gateway import OUTAGE, Answer, Gateway
-from reward.judge.providers import PROVIDERS, Endpoint
+from reward.judge.keys import refused
+from reward.judge.providers import Endpoint
 from reward.judge.question import typed
 from trainer import ROOT
 from trainer.findings import Finding, failures
@@ -96,7 +97,7 @@ def _fault(where: str, endpoint: Endpoint, answer: Answer) -> list[str]:
         return []
     account, model = where or f"--rm_api_type {endpoint.api_type}", where or f"--rm_model {endpoint.model}"
     meaning = {
-        "auth": f"{account}: the key in {' or '.join(PROVIDERS[endpoint.api_type].keys)} is refused",
+        "auth": f"{account}: {refused(endpoint.api_type, endpoint.address, endpoint.api_key_env)}",
         "not_found": f"{model}: {endpoint.api_type} has no such model, or nothing answers at that URL",
         "quota": f"{account}: the account's quota or credit is used up",
         "no_verdict": f"{model}: it does not answer in the form that is asked for",
@@ -157,5 +158,6 @@ def samples(settings: Settings, steps: int | None, held_out: int) -> int | None:
     """Return how many responses a run of ``steps`` steps has to score, validations included."""
     if steps is None:
         return None
-    validations = 1 + steps // settings.integer("TEST_FREQ") + bool(steps % settings.integer("TEST_FREQ"))
+    every = settings.integer("TEST_FREQ")
+    validations = 1 + -(-steps // every) if every > 0 else 0
     return steps * settings.integer("BATCH_SIZE") * settings.integer("ROLLOUT_N") + validations * held_out

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import FrameType
 
+from reward import redact
 from trainer import checkpoints, processes
 from trainer.cpu import forked
 from trainer.cpu.fork_client import STAND_IN
@@ -87,7 +88,7 @@ def write_command(settings: Settings, run: Run, tmp: Path) -> str:
         *command(settings, run),
     ]
     text = shlex.join(words)
-    (run.folder / "command.txt").write_text(text + "\n", encoding="utf-8")
+    redact.write_text(run.folder / "command.txt", text + "\n")
     return text
 
 
@@ -98,11 +99,13 @@ def train(
     tmp: Path,
     held: int,
     python: Path | None,
+    secret: str,
     each: Callable[[], None],
 ) -> None:
     """Run verl to its end, calling ``each`` twice a second.
 
-    ``held`` is the lock of its folder, ``python`` that of the fork server, if there is one.
+    ``held`` is the lock of its folder, ``python`` that of the fork server, if there is one, ``secret``
+    the run's.
 
     Raises:
         RunFailed: verl ended with an error.
@@ -112,13 +115,13 @@ def train(
     """
     stop_on = settings.values["STOP_ON"]
     assert isinstance(stop_on, list)
-    with progress.log.open("ab") as output:
+    with redact.open_log(progress.log, "ab") as output:
         process = subprocess.Popen(
             [sys.executable, "-m", "trainer.guard", str(tmp), *command(settings, run, python)],
             stdin=subprocess.PIPE,  # that it ends tells the guard that this process has ended
             stdout=output,
             stderr=subprocess.STDOUT,
-            env=of_node(settings, run, tmp, python),
+            env=of_node(settings, run, tmp, python, secret),
             start_new_session=True,  # Ctrl-C reaches this process alone, which ends the others in order
             pass_fds=[held],  # the lock of its folder,
         )
@@ -170,11 +173,11 @@ def export(
     if checkpoint is None:
         raise RunFailed(f"the run left no checkpoint in {run.checkpoints}")
     log, python = run.folder / "export.log", (environment or {}).get(STAND_IN) or sys.executable
-    with log.open("wb") as output:
+    with redact.open_log(log) as output, redact.LogPipe(output) as pipe:
         status = subprocess.call(
             [python, "-m", "trainer.export", str(checkpoint / "actor"), str(target), str(run.folder)],
             stdin=subprocess.DEVNULL,
-            stdout=output,
+            stdout=pipe.fd,
             stderr=subprocess.STDOUT,
             env=environment,
             start_new_session=True,

@@ -7,9 +7,11 @@ are checked against verl's own tree of settings, where verl is installed.
 import difflib
 import importlib.util
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-from trainer.knobs import Knob, Value
+from reward.wording import quoted, reason, shown
+from trainer.knobs import COMMANDS, Knob, Value
+from trainer.secret_inputs import fault_of_word
 
 OVERRIDE = re.compile(r"(?P<sign>\+{0,2}|~)(?P<key>[\w./@-]+)(=(?P<value>.*))?", re.DOTALL)
 PLAIN = re.compile(r"[^\s'\"\\$,=\[\]{}()]*")
@@ -30,40 +32,44 @@ def read(words: Sequence[str], knobs: Sequence[Knob]) -> tuple[dict[str, Value],
     values: dict[str, Value] = {}
     rest, faults = [], []
     for word in words:
+        if fault := fault_of_word(word):
+            faults.append(fault)
+            continue
         match = OVERRIDE.fullmatch(word)
         if match is None or (match["value"] is None and match["sign"] != "~"):
-            faults.append(f"{_short(word)!r}: neither a flag (--name) nor an override for verl (key=value)")
+            near = difflib.get_close_matches(
+                word.lower(), [name.split()[0] for name in COMMANDS if name], n=1, cutoff=0.8
+            )
+            hint = f"; did you mean the command {near[0]}?" if near else ""
+            what = quoted(word) if word else "an empty word ('', perhaps of an unset variable)"
+            faults.append(f"{what}: neither a flag (--name) nor an override for verl (key=value){hint}")
             continue
         knob = owners.get(match["key"])
         if knob is None:
             rest.append(word)
             continue
-        text = _plain(match["value"] or "") if match["sign"] != "~" else None
+        text = _plain(match["value"] or "", knob.type == "list") if match["sign"] != "~" else None
         try:
             if not text:
                 raise ValueError(f"write it as --{knob.flag} VALUE")
             values[knob.env] = knob.parse(text)
         except ValueError as error:
             if knob.env in DERIVED:
-                faults.append(f"{_short(word)}: the kit prepares this by --{knob.flag}: {error}")
+                faults.append(f"{shown(word)}: the kit prepares this by --{knob.flag}: {error}")
             else:
                 rest.append(word)  # whoever writes verl's own key may know a value that the knob does not
     return values, rest, faults + _faults_of_keys(rest)
 
 
-def _plain(text: str) -> str | None:
-    """Take the quotes or brackets of Hydra's grammar off a simple value; None for anything that is not simple."""
+def _plain(text: str, a_list: bool) -> str | None:
+    """Take the quotes of Hydra's grammar off a simple value, or a list's brackets; None for what is not simple."""
     if PLAIN.fullmatch(text):
         return text
     if match := QUOTED.fullmatch(text):
         return match[1] if match[1] is not None else match[2]
-    if match := LIST.fullmatch(text):
+    if a_list and (match := LIST.fullmatch(text)):
         return match[1].replace(" ", "")
     return None
-
-
-def _short(word: str) -> str:
-    return word if len(word) <= 80 else f"{word[:77]}..."
 
 
 def _faults_of_keys(words: Sequence[str]) -> list[str]:
@@ -73,6 +79,7 @@ def _faults_of_keys(words: Sequence[str]) -> list[str]:
     from hydra.core.override_parser.overrides_parser import OverridesParser
     from hydra.errors import HydraException
 
+    from trainer import override_faults
     from trainer.compose import tree
 
     parser = OverridesParser.create()
@@ -81,34 +88,15 @@ def _faults_of_keys(words: Sequence[str]) -> list[str]:
     for word in words:
         try:
             override = parser.parse_override(word)
-        except HydraException as error:
-            reason = str(error).splitlines()[0]
-            faults.append(f"{_short(word)}: Hydra cannot read it ({reason}); quote the value: 'key=\"value\"'")
+        except (HydraException, ValueError, RecursionError) as error:  # of numbers of 5,000 digits, of 500 brackets
+            why = shown(str(error).splitlines()[0], 200) if isinstance(error, HydraException) else reason(error)
+            faults.append(f"{shown(word)}: Hydra cannot read it ({why}); quote the value: 'key=\"value\"'")
             continue
         if override.is_sweep_override():
-            faults.append(f"{_short(word)}: several values for one key; quote the value, or write a list as key=[a,b]")
-        elif not override.is_add() and not override.is_force_add():
-            faults += _fault_of_key(override.key_or_group, override.value(), known)
+            faults.append(f"{shown(word)}: several values for one key; quote the value, or write a list as key=[a,b]")
+        elif override.is_delete():
+            faults += override_faults.of_deletion(override.key_or_group, known)
+        else:
+            new = override.is_add() or override.is_force_add()
+            faults += override_faults.of_setting(override.key_or_group, override.value(), known, new)
     return faults
-
-
-def _fault_of_key(key: str, value: object, known: Mapping[str, object]) -> list[str]:
-    if key not in known:
-        near = nearest(key, known)
-        hint = f"did you mean {', or '.join(near)}? " if near else ""
-        return [f"{key}: verl has no such setting; {hint}(+{key}=... adds one that its files do not list)"]
-    now = known[key]
-    if isinstance(now, dict) and not isinstance(value, dict) and value is not None:
-        first = next((name for name in now if not str(name).startswith("_")), "NAME")
-        return [f"{key}: this is a group of settings; set them one by one, as in {key}.{first}=..."]
-    if isinstance(now, bool | int | float) and isinstance(value, str) and "${" not in value:
-        return [f"{key}={_short(value)}: allowed: {'true or false' if isinstance(now, bool) else 'a number'}"]
-    return []
-
-
-def nearest(key: str, known: Mapping[str, object]) -> list[str]:
-    """Return up to three known keys like ``key``: spelt like it, or ending in the same word."""
-    last = key.rsplit(".", 1)[-1]
-    same = [name for name in known if name.rsplit(".", 1)[-1] == last]
-    close = difflib.get_close_matches(key, list(known), n=3, cutoff=0.75)
-    return list(dict.fromkeys([*close, *difflib.get_close_matches(key, same, n=3, cutoff=0.3)]))[:3]

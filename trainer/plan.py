@@ -107,4 +107,7 @@ def _steps(settings: Settings, plan: Plan, config: DictConfig) -> str:
         text = str(trainer.total_training_steps or f"{trainer.total_epochs} passes over the data")
     if plan.start.checkpoint:
         text += f", from {plan.start.checkpoint}"
-    return f"{text}; validation every {trainer.test_freq}, a checkpoint every {trainer.save_freq}"
+    validation = f"validation every {trainer.test_freq}" if trainer.test_freq > 0 else "no validation"
+    return (
+        f"{text}; {validation}, a checkpoint {f'every {trainer.save_freq}' if trainer.save_freq > 0 else 'at the end'}"
+    )

@@ -19,11 +19,13 @@ from verl.utils.config import omega_conf_to_dataclass
 from reward.judge import cluster
 from reward.model.spec import Spec
 from reward.moments import RunningMoments
+from reward.secret import hidden_in
 from reward.zscore import ZScores
 from trainer import changes, checkpoints, early_stop, passes, progress, saving, step, transfer, validation
 from trainer.algorithm import guard, kl, losses, state
 from trainer.algorithm.metrics import watched
 from trainer.algorithm.options import Options
+from trainer.checkpoint_pickles import strict_loading
 from trainer.cluster import copies, links
 from trainer.judge_watch import JudgeWatch
 from trainer.response_logits import ENTROPY_TOLD
@@ -216,7 +218,7 @@ class KitPPOTrainer(PPOTrainerSync):  # type: ignore[misc]
     def on_step_end(self) -> None:
         """Hear from the judge, and save where it says that the run should stop; make up for a save that was lost."""
         self.judge.after_step(self._save_once)
-        if self.saver.owed:
+        if self.saver.owed or (self._is_last and self.config.trainer.save_freq <= 0):  # verl saves none then
             self._save_once()
         super().on_step_end()
 
@@ -261,6 +263,7 @@ class KitPPOTrainer(PPOTrainerSync):  # type: ignore[misc]
     ) -> None:
         """Write answers as verl does; those of a validation with their z-scores."""
         infos = validation.with_zscores(reward_extra_infos_dict, self.zscores)
+        inputs, outputs, gts, infos = map(hidden_in, (inputs, outputs, gts, infos))
         super()._dump_generations(inputs, outputs, gts, infos.get("reward", scores), infos, dump_path)
 
     def _save_checkpoint(self) -> None:
@@ -275,7 +278,7 @@ class KitPPOTrainer(PPOTrainerSync):  # type: ignore[misc]
 
     def _load_checkpoint(self) -> None:
         """Load the kit's state from the checkpoint that verl resumes from, if it does."""
-        with self.copies.lent(self.config.trainer.resume_from_path, self.actor_rollout_wg):
+        with strict_loading(), self.copies.lent(self.config.trainer.resume_from_path, self.actor_rollout_wg):
             super()._load_checkpoint()
         if not self.global_steps:
             return

@@ -13,6 +13,7 @@ from reward.judge.config import JudgeConfig
 from reward.model.imports import transformers
 from reward.model.pairs import WARNING
 from reward.model.spec import Spec
+from reward.secret import excerpt
 from trainer import installed, judge, resume, reward_check, surroundings
 from trainer.findings import Finding, aside, failures, guarded
 from trainer.settings import Settings, UserError
@@ -272,11 +273,13 @@ def _tell_of_data(
     limit, batch = settings.integer("MAX_PROMPT_LENGTH"), settings.integer("BATCH_SIZE")
     name, library = settings.text("MODEL_PATH"), transformers()
     try:
-        tokenizer = library.AutoTokenizer.from_pretrained(model.path)
+        tokenizer = library.AutoTokenizer.from_pretrained(model.path, trust_remote_code=False)
         found = report(*files, tokenizer, limit)
     except Exception as error:  # of a stranger's tokenizer or template
         reason = str(error).strip().splitlines() or [type(error).__name__]
-        raise UserError(f"--model {name}: its tokenizer cannot make prompts of the data: {reason[0][:300]}") from None
+        raise UserError(
+            f"--model {name}: its tokenizer cannot make prompts of the data: {excerpt(reason[0], 300)}"
+        ) from None
     for line in found.lines(settings.text("REWARD_FN")):
         say(line)
     lengths = found.lengths or Lengths(0, 0, 0, 0.0, limit)

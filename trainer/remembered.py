@@ -7,11 +7,13 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from reward import redact
+
 FILE = "settings.json"
 # Of one launch, not of the run; a model or a file is looked for from where the launch was.
 OF_A_LAUNCH = {
     *("RUN_NAME", "RESUME", "OUTPUT_DIR", "DRY_RUN", "NODE_RANK", "MASTER_ADDR", "RESULT_PATH", "EXPORT_STEP"),
-    *("SYSTEM_PROMPT", "WHEELHOUSE"),
+    *("SYSTEM_PROMPT", "WHEELHOUSE", "TRUST_CHECKPOINT"),
 }
 PATHS = {
     *("MODEL_PATH", "DATA", "VAL_DATA", "REWARD_FN", "REWARD_MODEL_PATH", "RM_TOKENIZER", "RM_TEMPLATE", "RM_ADAPTER"),
@@ -21,8 +23,7 @@ PATHS = {
 def write(folder: Path, given: Mapping[str, str], overrides: Sequence[str]) -> None:
     """Write what was ``given``, by env var, and the overrides for verl into the folder of a run."""
     texts = {env: _whole(text) if env in PATHS else text for env, text in given.items() if env not in OF_A_LAUNCH}
-    text = json.dumps({"given": texts, "overrides": list(overrides)}, indent=2)
-    (folder / FILE).write_text(text + "\n", encoding="utf-8")
+    redact.write_json(folder / FILE, {"given": texts, "overrides": list(overrides)})
 
 
 def _whole(text: str) -> str:
@@ -45,7 +46,7 @@ def read(folder: Path) -> tuple[dict[str, str], list[str]]:
     try:
         found = json.loads((folder / FILE).read_text(encoding="utf-8"))
         return dict(found["given"]), list(found["overrides"])
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return {}, []
 
 

@@ -9,7 +9,9 @@ from typing import Any
 
 import yaml
 
-from trainer import changes, checkpoints, remembered
+from reward import redact
+from reward.wording import expanded, is_folder, path_fault, shown
+from trainer import changes, checkpoint_pickles, checkpoints, remembered
 from trainer.curves import rows
 from trainer.knobs import AUTO
 from trainer.settings import Settings
@@ -38,8 +40,8 @@ def place(settings: Settings) -> tuple[str, Path, int | None]:
     It may be a name, the folder of a run or of its checkpoints, or that of one checkpoint.
     """
     text = settings.text("RESUME")
-    folder, step = Path(text).expanduser(), None
-    if folder.name == text or not folder.is_dir():
+    folder, step = expanded(text), None
+    if folder.name == text or not is_folder(folder):
         return text, settings.output / "checkpoints" / text, None
     folder = folder.resolve()
     if folder.name.startswith("global_step_"):
@@ -57,7 +59,7 @@ def start(settings: Settings) -> tuple[Start, list[str]]:
     """Return where the run starts, and what is in the way."""
     own = name(settings)
     runs, mine = settings.output / "runs", settings.output / "checkpoints" / own
-    if (runs / own).is_dir() and own != AUTO and (not settings.text("RESUME") or checkpoints.latest(mine)):
+    if is_folder(runs / own) and own != AUTO and (not settings.text("RESUME") or checkpoints.latest(mine)):
         found = Start(checkpoints.latest(mine), again=True)  # by its own name, whatever it began with
         other, _, step = place(settings)
         if settings.text("RESUME") and other == own and step not in (None, found.step):
@@ -67,20 +69,22 @@ def start(settings: Settings) -> tuple[Start, list[str]]:
             ]
         if not any((runs / own / file).is_file() for file in (remembered.FILE, "config.yaml")):
             return found, [f"--run_name {own}: there is such a folder in {runs}, and it is no run; take another name"]
-        return found, _damage(found, own)
+        return found, _damage(found, own) or _foreign(settings, found)
     if not settings.text("RESUME"):
         return Start(), []
     other, root, step = place(settings)
+    if fault := path_fault(root):
+        return Start(), [f"--resume {shown(settings.text('RESUME'))}: {fault}; give the name of a run, or its folder"]
     checkpoint = checkpoints.latest(root) if step is None else checkpoints.folder_of(root, step)
     if checkpoint is None or not checkpoints.is_whole(checkpoint):
-        return Start(), [f"--resume {settings.text('RESUME')}: {_none(other, root, step)}"]
+        return Start(), [f"--resume {shown(settings.text('RESUME'))}: {_none(other, root, step)}"]
     if other == own and root != mine:
         return Start(checkpoint), [
             f"--resume {settings.text('RESUME')}: that run is not in {settings.output}; "
             f"give --output_dir {root.parent.parent} to go on there, or --run_name NAME for a run of its own"
         ]
     found = Start(checkpoint, again=other == own)
-    return found, _damage(found, other)
+    return found, _damage(found, other) or _foreign(settings, found)
 
 
 def _none(run: str, root: Path, step: int | None) -> str:
@@ -102,6 +106,13 @@ def _damage(found: Start, run: str) -> list[str]:
     older = [step for step in checkpoints.steps(found.checkpoint.parent) if step < found.step]
     hint = f"remove {found.checkpoint} to go on from step {older[-1]}" if older else "there is no older checkpoint"
     return [f"{run}: the checkpoint of step {found.step} is damaged: {wrong}; put it back, or: {hint}"]
+
+
+def _foreign(settings: Settings, found: Start) -> list[str]:
+    if found.checkpoint is None or settings.values["TRUST_CHECKPOINT"] is True:
+        return []
+    what = checkpoint_pickles.foreign(found.checkpoint)
+    return [f"--resume: {what}; {checkpoint_pickles.REMEDY}"] if what else []
 
 
 def faults(found: Start, config: Mapping[str, Any], folder: Path) -> list[str]:
@@ -140,6 +151,7 @@ def cut(folder: Path, step: int | None) -> None:
         lines = metrics.read_text(encoding="utf-8", errors="replace").splitlines()
         kept = [json.dumps({"step": at, "data": data}) for at, data in rows(lines) if at <= last]
         part = metrics.with_name(f"{metrics.name}.partial")
+        redact.make_private(part)
         part.write_text("".join(f"{line}\n" for line in kept), encoding="utf-8")
         part.replace(metrics)
     for path in (folder / "rollouts").glob("*/*.jsonl"):

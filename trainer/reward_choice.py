@@ -1,15 +1,17 @@
 """Which reward a run is trained on: rule functions, one of the user's, the judge, a local model, or a composite."""
 
+import difflib
 import importlib.util
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from reward import components, composite
+from reward import components, composite, yaml_file
 from trainer import ROOT
 from trainer.knobs import Value
 
+SECTION = "composite_reward"
 FILE = ROOT / "config" / "reward_model_config.yaml"
 # Component of a composite -> the knob that brings it, and what it is without; rules need none.
 COMPONENTS = {
@@ -42,8 +44,20 @@ class RewardChoice:
 
 def choose(values: Mapping[str, Value], file: Path = FILE) -> RewardChoice:
     """Choose by the knobs, and by ``composite_reward`` in ``file`` where PyYAML is there to read it."""
+    chosen = _choose(values, file)
+    try:
+        mistyped = [fault for fault in _mistyped(file, _section(file)) if fault not in chosen.faults]
+    except yaml_file.YamlFileError:  # told by _choose
+        mistyped = []
+    return replace(chosen, faults=(*chosen.faults, *mistyped)) if mistyped else chosen
+
+
+def _choose(values: Mapping[str, Value], file: Path) -> RewardChoice:
     judge, model = values["USE_API_REWARD"] is True, bool(values["REWARD_MODEL_PATH"])
-    section = _section(file)
+    try:
+        section = _section(file)
+    except yaml_file.YamlFileError as error:
+        return RewardChoice("rule", faults=(f"config/{file.name}: not readable: {error}",))
     own = bool(values["REWARD_FN"])
     others = ["--use_api_reward"] * judge + ["--reward_model"] * model
     if own and (others or section.get("enable") is True):
@@ -58,23 +72,32 @@ def choose(values: Mapping[str, Value], file: Path = FILE) -> RewardChoice:
             "--use_api_reward and --reward_model exclude each other; for both at once enable composite_reward in "
             f"config/{file.name}"
         )
-    if section.get("enable", False) not in (True, False):
+    if not isinstance(section.get("enable", False), bool):
         faults.append(f"config/{file.name}: composite_reward.enable is {section['enable']!r}; allowed: true, false")
     kind = "function" if own else "judge" if judge else "model" if model else "rule"
     return RewardChoice(kind, faults=tuple(faults))
 
 
 def _section(file: Path) -> Mapping[str, Any]:
-    if importlib.util.find_spec("yaml") is None or not file.is_file():
+    if importlib.util.find_spec("yaml") is None or not file.exists():
         return {}
-    import yaml
-
-    try:
-        content = yaml.safe_load(file.read_text(encoding="utf-8")) or {}
-    except yaml.YAMLError as error:
-        return {"enable": f"not readable: {str(error).splitlines()[0]}"}
-    section = content.get("composite_reward", {}) if isinstance(content, dict) else {}
+    section = yaml_file.read(file).get("composite_reward") or {}
     return section if isinstance(section, dict) else {"enable": section}
+
+
+def _mistyped(file: Path, section: Mapping[str, Any]) -> list[str]:
+    """Return which keys of the file nobody reads: with ``composit_reward`` there is no composite."""
+    if importlib.util.find_spec("yaml") is None or not file.is_file():
+        return []
+    content = yaml_file.read(file)
+    faults = []
+    for where, keys, known in (("", content, (SECTION,)), (f"{SECTION}.", section, composite.SECTION)):
+        for key in keys if isinstance(keys, dict) else ():
+            if key not in known:
+                near = difflib.get_close_matches(str(key), known, n=1)
+                hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}"
+                faults.append(f"config/{file.name}: there is no {where}{key}; {hint}")
+    return faults
 
 
 def _composite(section: Mapping[str, Any], values: Mapping[str, Value], file: Path) -> RewardChoice:
@@ -98,7 +121,10 @@ def _composite(section: Mapping[str, Any], values: Mapping[str, Value], file: Pa
             found[name] = float(weight)
     if not found and not faults:
         faults.append(f"{where}: all are 0; give at least one of {', '.join(COMPONENTS)} a weight")
-    rest = {**section, "weights": dict.fromkeys(COMPONENTS, 1)}
+    rest = {
+        **{name: section[name] for name in composite.SECTION if name in section},
+        "weights": dict.fromkeys(COMPONENTS, 1),
+    }
     options = section.get("options") or {}
     faults += [f"config/{file.name}: {fault}" for fault in [*_faults_of(rest), *components.option_faults(options)]]
     kept = {name: section[name] for name in ("scale", "gates", "options") if section.get(name)}

@@ -19,6 +19,7 @@ from reward.model.kinds import adapter_of
 from reward.model.messages import conversation, special_tokens
 from reward.model.server import served_model
 from reward.model.spec import Spec
+from reward.secret import excerpt
 from trainer.settings import Settings, UserError
 
 CALIBRATION = 64  # prompts
@@ -218,7 +219,7 @@ def _in_a_process(settings: Settings, spec: Spec, calibrate: dict[str, Any] | No
         )  # fmt: skip
         answer: dict[str, Any] = json.loads(result.read_text(encoding="utf-8")) if result.exists() else {}
     if not answer:
-        last = (done.stdout.strip().splitlines() or [""])[-1][:300]
+        last = excerpt((done.stdout.strip().splitlines() or [""])[-1], 300)
         answer = {"faults": [f"trying it out ended with status {done.returncode}: {last}"]}
     if answer["faults"]:
         raise UserError(*_named(settings.text("REWARD_MODEL_PATH"), answer["faults"]))

@@ -13,13 +13,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from trainer import ROOT, batch, machine, overrides, remembered
+from reward.redact import redact_streams
+from reward.wording import LINE, expanded, path_fault, quoted, shown
+from trainer import ROOT, batch, machine, overrides, remembered, secret_inputs
 from trainer.cluster import member
 from trainer.contradictions import contradictions
 from trainer.knobs import AUTO, Knob, Value, load_knobs
 from trainer.reward_choice import RewardChoice, choose
 
 DEFAULT_MODEL_ENV = "MODEL_PATH"
+
+
+MOST_FAULTS = 10  # lines of a refusal
 
 
 class UserError(Exception):
@@ -76,7 +81,11 @@ class Settings:
 
 def output_folder(text: str, given: bool) -> Path:
     """Return the folder of runs and checkpoints; one that was given is as seen from the working directory."""
-    return ((Path.cwd() if given else ROOT) / Path(text).expanduser()).resolve()
+    path = (Path.cwd() if given else ROOT) / expanded(text)
+    try:
+        return path.resolve()
+    except (OSError, RuntimeError):  # links in a circle, which whoever writes there is told of
+        return path
 
 
 def as_env(value: Value) -> str:
@@ -120,6 +129,7 @@ def read_settings(environ: Mapping[str, str], words: Sequence[str], gpus: int | 
     fitted = batch.fit(values, free)
     reward = choose(values)
     faults += [*contradictions(values, given, gpus, tuple(rest)), *reward.faults]
+    faults += secret_inputs.faults_of_knobs(values, given)
     if faults:
         raise UserError(*faults)
     return Settings(values, tuple(rest), given, reward, fitted)
@@ -133,14 +143,17 @@ def _given(environ: Mapping[str, str], knobs: Sequence[Knob]) -> tuple[dict[str,
     for knob in knobs:
         text = environ.get(knob.env, "")
         name = f"--{knob.flag}" if knob.env in flags else knob.env
-        if not text:
-            if knob.env in flags and knob.default:
-                faults.append(f"--{knob.flag}: a value is missing; write --{knob.flag} VALUE or --{knob.flag}=VALUE")
+        if not text.strip():
+            if knob.env in flags:
+                faults.append(f"{name}: the value is empty (an unset shell variable?); give one, or leave the flag out")
             continue
         try:
+            text.encode()
             values[knob.env] = knob.parse(text)
+        except UnicodeEncodeError:
+            faults.append(f"{name}={quoted(text)}: it is not UTF-8; write it in UTF-8")
         except ValueError as error:
-            faults.append(f"{name}={text!r}: {error}")
+            faults.append(f"{name}={quoted(text)}: {error}")
     return values, faults
 
 
@@ -149,7 +162,8 @@ def _given_before(now: Mapping[str, Value], knobs: Sequence[Knob]) -> tuple[dict
     default = next(knob.default for knob in knobs if knob.env == "OUTPUT_DIR")
     runs = output_folder(str(now.get("OUTPUT_DIR", default)), "OUTPUT_DIR" in now) / "runs"
     names = [str(now.get("RUN_NAME", "")), remembered.run_of(str(now.get("RESUME", "")))]  # its own, or its origin
-    texts, words = next((remembered.read(runs / name) for name in names if name and (runs / name).is_dir()), ({}, []))
+    folders = [runs / name for name in names if name and not path_fault(runs / name)]
+    texts, words = next((remembered.read(folder) for folder in folders if folder.is_dir()), ({}, []))
     if {"EPOCHS", "TOTAL_STEPS"} & now.keys():  # each says how long
         texts = {env: text for env, text in texts.items() if env not in ("EPOCHS", "TOTAL_STEPS")}
     found: dict[str, Value] = {}
@@ -185,7 +199,7 @@ def _faults_of_flags(environ: Mapping[str, str], knobs: Sequence[Knob]) -> list[
             flag = name.removesuffix(" (no value)")
             faults.append(f"--{flag}: a value is missing; write --{flag} VALUE or --{flag}=VALUE")
             continue
-        near = difflib.get_close_matches(name, flags, n=1)
+        near = difflib.get_close_matches(name.lower(), flags, n=1)
         hint = f"did you mean --{near[0]}?" if near else "./train.sh --help lists them all"
         faults.append(f"--{name}: there is no such flag; {hint}")
     return faults
@@ -193,10 +207,18 @@ def _faults_of_flags(environ: Mapping[str, str], knobs: Sequence[Knob]) -> list[
 
 def fail(error: UserError) -> int:
     """Print the faults as the whole kit does, tell them to machine 0 if this is another, and return the exit status."""
-    for fault in error.faults:
-        print(f"train.sh: {fault}", file=sys.stderr)
+    with contextlib.suppress(OSError):  # a standard error that is full
+        for fault in shortened(error.faults):
+            print(f"train.sh: {fault}", file=sys.stderr)
     member.tell(os.environ, error.faults)
     return 2
+
+
+def shortened(faults: Sequence[str]) -> list[str]:
+    """Return the lines of a refusal: each printable and of a readable length, the first ones of many."""
+    lines = [shown(fault, LINE) for fault in faults[:MOST_FAULTS]]
+    rest = len(faults) - len(lines)
+    return lines + [f"... and {rest:,} more, told when these are mended"] * bool(rest)
 
 
 def main() -> int:
@@ -204,6 +226,7 @@ def main() -> int:
 
     Where the environment is there already, its Python does the complaining: with verl at hand it finds more.
     """
+    redact_streams()
     gpus = machine.gpu_count()
     try:
         settings = read_settings(os.environ, sys.argv[1:], gpus)
@@ -213,6 +236,8 @@ def main() -> int:
             python = str(environment / "bin" / "python")
             os.execv(python, [python, "-m", "trainer.settings", *sys.argv[1:]])
         return fail(error)
+    except KeyboardInterrupt:
+        return 130
     # A dry run needs no GPU, so it makes do with the environment of this machine.
     print(settings.text("DEVICE") if not settings.dry_run else ("cuda" if gpus else "cpu"))
     return 0

@@ -112,15 +112,25 @@ need_space() {
   ((free >= need)) || die "set-up needs $need GiB of disk for the $device environment, and $PWD has $free GiB free; free some space, or put the checkout on another disk"
 }
 
+# Set $hashes to the options of uv that hold it to the checksums of lock "$1"; to none where the lock is another than theirs.
+lock_hashes() {
+  local lock=config/requirements/$1.txt file=config/requirements/$1.hashes.txt
+  hashes=()
+  if [[ "$(head -n 1 "$file" 2>/dev/null)" == *" $(sha256sum "$lock" | cut -d' ' -f1)" ]]; then
+    hashes=(--verify-hashes --constraints "$file")
+  fi
+}
+
 install_lock() {
   local device=$1 uv=$2 python=$3 torch
-  local -a pip=("$uv" pip install --python "$python" --no-deps)
+  local -a pip=("$uv" pip install --python "$python" --no-deps) hashes
+  lock_hashes "$device"
   torch=$(grep -E '^torch==' "config/requirements/$device.txt")
   # The CPU build of torch comes from pip's own sources where one has it, else from PyTorch's index.
   if ! "${pip[@]}" --dry-run "$torch" >>"$SETUP_LOG" 2>&1; then
     [[ "$torch" == *+cpu ]] && export UV_INDEX="${UV_INDEX:+$UV_INDEX }https://download.pytorch.org/whl/cpu"
   fi
-  shown "packages of config/requirements/$device.txt" "${pip[@]}" --compile-bytecode -r "config/requirements/$device.txt" \
+  shown "packages of config/requirements/$device.txt" "${pip[@]}" "${hashes[@]}" --compile-bytecode -r "config/requirements/$device.txt" \
     || die "config/requirements/$device.txt cannot be installed: $(setup_cause) (log: $SETUP_LOG); check the network or pip's index settings, then run the same command again"
 }
 
@@ -186,14 +196,15 @@ install_kit() {
 # The tools of the tests and of `make check`, beside the stack in KIT_PYTHON's environment: device "$1", interpreter "$2".
 install_tools() {
   local device=$1 base=$2 stamp
-  local -a install=()
+  local -a install=() hashes
   [[ -n "${VENV:-}" ]] || installed .venv/kit-tools config/requirements/dev.txt && return
   if [[ -n "${WHEELHOUSE:-}" ]]; then
     open_wheelhouse "$device" "$base" tools
     install=(uv_offline --find-links "$WHEELS" --require-hashes -r "$WHEELS/requirements.txt")
   else
     export_indexes .venv/bin/python
-    install=(.venv/bin/uv pip install --python .venv/bin/python --no-deps -r config/requirements/dev.txt)
+    lock_hashes dev
+    install=(.venv/bin/uv pip install --python .venv/bin/python --no-deps "${hashes[@]}" -r config/requirements/dev.txt)
   fi
   shown "packages of config/requirements/dev.txt" "${install[@]}" \
     || die "config/requirements/dev.txt cannot be installed: $(setup_cause) (log: $SETUP_LOG)"

@@ -17,8 +17,16 @@ MAX_LORA_RANK = 512  # vllm/config/lora.py, MaxLoRARanks
 
 
 def largest_divisor(number: int, limit: int) -> int:
-    """Return the largest divisor of ``number`` that is at most ``limit``; 1 at the least."""
-    return next((d for d in range(min(number, limit), 1, -1) if number % d == 0), 1)
+    """Return the largest divisor of ``number`` that is at most ``limit``; 1 at the least.
+
+    A divisor above the square root is found by its partner below it: neither number bounds the time.
+    """
+    root = math.isqrt(number)
+    if limit > root:
+        found = next((d for d in range(-(-number // limit), root + 1) if number % d == 0), None)
+        if found:
+            return number // found
+    return next((d for d in range(min(root, limit), 1, -1) if number % d == 0), 1)
 
 
 def micro_batch(mini_batch: int, samples: int, ranks: int, length: int, device: str) -> int:

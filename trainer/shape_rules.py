@@ -1,10 +1,13 @@
 """verl's rules about the sizes of a batch, one function a kind; see ``trainer.shape``."""
 
+import math
 from collections.abc import Iterator
 
+from reward.wording import shown
 from trainer.batch import nearest_multiple, unit
 from trainer.shape import MAX_LORA_RANK, Role, Shape, largest_divisor
 
+MOST = 1_000_000_000  # of any size: beyond it nothing is a batch, and its divisors would take seconds
 FLAGS = {"actor": "--mini_batch_size", "critic": "--mini_batch_size (critic)"}
 
 
@@ -33,7 +36,16 @@ def _numbers(shape: Shape) -> Iterator[str]:
         sizes |= {f"{role.name}: micro batch of log-probabilities": role.infer if role.infer is not None else 1}
         if role.mini is not None and role.mini < 1:
             sizes[f"{role.name}: mini batch"] = role.mini
-    yield from (f"{name} is {size}: a size is 1 or more" for name, size in sizes.items() if size < 1)
+    yield from (
+        f"{name} is {shown(size)}: a size is 1 or more, and {MOST:,} at most"
+        for name, size in sizes.items()
+        if not 1 <= size <= MOST
+    )
+    if 1 <= shape.batch <= MOST and 1 <= shape.samples <= MOST < shape.batch * shape.samples:
+        yield (
+            f"--batch_size {shape.batch} with --rollout_n {shape.samples} gives {shape.batch * shape.samples:,} "
+            f"samples a step; {MOST:,} at most"
+        )
     if shape.validation is not None and shape.validation < 0:
         yield f"data.val_batch_size is {shape.validation}: 1 or more, or null for all at once"
 
@@ -70,7 +82,7 @@ def _parallel(shape: Shape) -> Iterator[str]:
             f"data_parallel_size, {shape.tensor_parallel * shape.data_parallel}"
         )
     if model.heads and model.heads % shape.tensor_parallel:
-        near = max(d for d in range(1, shape.tensor_parallel) if model.heads % d == 0 and ranks % d == 0)
+        near = largest_divisor(math.gcd(model.heads, ranks), shape.tensor_parallel - 1)
         yield f"--rollout_tp_size {shape.tensor_parallel} does not divide the model's {model.heads} heads; take {near}"
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import psutil
 
+from reward.wording import reason, shown
 from trainer.findings import Finding
 from trainer.settings import Settings
 
@@ -97,8 +98,8 @@ def _running(address: str) -> Iterator[Finding]:
         host, port = address.rsplit(":", 1)
         try:
             socket.create_connection((host, int(port)), timeout=5).close()
-        except OSError as error:
-            text = f"RAY_ADDRESS={address}: nobody answers there ({error.strerror or error}); give the head's address"
+        except (OSError, OverflowError, UnicodeError) as error:
+            text = f"RAY_ADDRESS={shown(address)}: nobody answers there ({reason(error)}); give the head's address"
             yield Finding("devices", "fail", text)
             return
     yield Finding("devices", "ok", f"those of the Ray cluster at {address}, which is neither started nor ended")
@@ -135,7 +136,7 @@ def address() -> Iterator[Finding]:
             with socket.create_connection((here, port), timeout=3):
                 pass
     except OSError as error:
-        text = f"{here}, this machine's address, cannot be listened on and reached ({error.strerror or error}); "
+        text = f"{here}, this machine's address, cannot be listened on and reached ({reason(error)}); "
         yield Finding("ports", "fail", text + "look at firewall, VPN and /etc/hosts", forced=True)
         return
     yield Finding("ports", "ok", f"{here} can be listened on and reached")

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from omegaconf import DictConfig, OmegaConf
 
-from trainer import compose, environment, folders, preflight, resume, surroundings
+from trainer import ROOT, compose, config_check, environment, folders, preflight, resume, surroundings
+from trainer.effects import without_effect
 from trainer.findings import Finding, failures, guarded
 from trainer.forecast import advice, host, memory, model, table
 from trainer.forecast.run import RunSize
@@ -38,16 +39,22 @@ def survey(
     doomed: Callable[[], None] | None = None,
 ) -> Survey:
     """Look at everything; ``make`` and ``doomed`` as in ``preflight.look``, ``tmp`` as in ``environment.of_config``."""
-    run, findings = None, list[Finding]()
+    run, findings = None, failures("config", config_check.of_files(ROOT, settings.output / "cache"))
     try:
         run = folders.new_run(settings)
     except UserError as error:
         findings += failures("run", list(error.faults))
-    if doomed and run is None:
+    if faults := folders.output_faults(settings):  # where all that follows writes
+        if doomed:
+            doomed()
+        return Survey((*findings, *failures("disk", faults)))
+    if doomed and (run is None or findings):
         doomed()
     plan, found = preflight.look(settings, say, make and run is not None, doomed)
     findings += found
-    if plan is None or run is None:
+    if idle := without_effect(settings.values, settings.given, settings.reward.kind):
+        findings.append(Finding("settings", "warn", idle))
+    if plan is None or run is None or any(each.what == "config" for each in findings):
         return Survey((*findings, *([] if settings.dry_run else guarded("disk", partial(_space, settings, 0)))))
     configs: list[DictConfig] = []
     findings += guarded("batch", partial(_composed, settings, plan, run, tmp, configs))
@@ -62,13 +69,11 @@ def _composed(
 ) -> Iterator[Finding]:
     """Verl's configuration, and the sizes that it divides by one another."""
     config = compose.resolve(environment.of_config(settings, plan, run, tmp), settings)
-    shape, plain, total = (
-        Shape.of_config(config, plan.model.config),
-        OmegaConf.to_container(config),
-        plan.total_steps(settings),
-    )
+    plain, total = OmegaConf.to_container(config), plan.total_steps(settings)
     assert isinstance(plain, dict)
-    faults = [*shape.faults(), *resume.faults(plan.start, plain, run.folder)]
+    with compose.blaming(settings.overrides):
+        shape = Shape.of_config(config, plan.model.config)
+        faults = [*compose.unfit(config), *shape.faults(), *resume.faults(plan.start, plain, run.folder)]
     if not plan.start.again and total is not None and 0 < total <= plan.start.step:
         faults.append(
             f"--resume {settings.text('RESUME')}: its last checkpoint is of step {plan.start.step}, which is not "
@@ -89,7 +94,9 @@ def _composed(
 
 def _capacity(settings: Settings, plan: preflight.Plan, config: DictConfig, forecast: list[str]) -> Iterator[Finding]:
     """The forecast, against what the machine has."""
-    size, run = model.of_config(plan.model.config) if plan.model.config else None, RunSize.of_config(config)
+    size = model.of_config(plan.model.config) if plan.model.config else None
+    with compose.blaming(settings.overrides):
+        run = RunSize.of_config(config)
     gpus = [] if settings.dry_run or run.device == "cpu" else surroundings.gpus()
     device = min((gpu.total for gpu in gpus), default=None)
     if size is None:

@@ -6,7 +6,8 @@ import tempfile
 from types import ModuleType
 from typing import Any
 
-from trainer import attention, nested
+from trainer import attention, http_guard, loopback, nested
+from trainer.checkpoint_pickles import strict_loading
 from trainer.import_hook import after_import
 
 
@@ -70,20 +71,36 @@ def _own_sockets(module: ModuleType) -> None:
         kind.__init__ = initialize
 
 
+def _load_strictly(module: ModuleType) -> None:
+    """verl/utils/checkpoint/fsdp_checkpoint_manager.py, ``torch.load(..., weights_only=False)``: it runs any pickle."""
+    manager = module.FSDPCheckpointManager
+    load = manager.load_checkpoint
+
+    def load_checkpoint(self: Any, *args: Any, **kwargs: Any) -> None:
+        with strict_loading():
+            load(self, *args, **kwargs)
+
+    manager.load_checkpoint = load_checkpoint
+
+
 def _send_columns(module: ModuleType) -> None:
     importlib.import_module("trainer.columns").encoder(module)
 
 
 after_import(
     {
+        "ray._private.services": loopback.keep_address,
+        "torch.distributed.rendezvous": loopback.bind_store,
         "transfer_queue.utils.serial_utils": _send_columns,
         "verl.trainer.ppo.core_algos": _register_policy_loss,
         "verl.trainer.ppo.v1.trainer_base": _balance_numbers,
         "verl.trainer.ppo.v1.trainer_sync": _register_trainer,
+        "verl.utils.checkpoint.fsdp_checkpoint_manager": _load_strictly,
         "verl.utils.tensordict_utils": nested.patch,
         "verl.utils.tracking": _append_metrics,
         "verl.workers.engine.fsdp.transformer_impl": _register_engines,
         "verl.workers.rollout.replica": _register_replica,
+        "verl.workers.rollout.utils": http_guard.patch,
         "verl.workers.rollout.vllm_rollout.bucketed_weight_transfer": _own_sockets,
         **attention.PATCHES,
     }

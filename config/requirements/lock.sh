@@ -19,6 +19,18 @@ lock() {
   uv pip compile "$dir/$name.in" --universal --python-version 3.10 --no-annotate --no-header --quiet \
     --index-strategy unsafe-best-match -o "$dir/$name.txt" "$@"
   strip_markers "$dir/$name.txt"
+  write_hashes "$name"
+}
+
+# The checksums of the files of lock "$1", from the package index; the CPU build of torch is not there and has none.
+write_hashes() {
+  local name=$1 folder
+  folder=$(mktemp -d)
+  grep -v '+cpu$' "$dir/$name.txt" >"$folder/$name.in"
+  uv pip compile "$folder/$name.in" --universal --python-version 3.10 --no-deps --quiet --format pylock.toml \
+    -o "$folder/pylock.$name.toml"
+  python3 "$dir/hashes.py" "$dir/$name.txt" "$folder/pylock.$name.toml" "$dir/$name.hashes.txt"
+  rm -r "$folder"
 }
 
 # vLLM's CPU build names these, and no text model imports them.

@@ -18,7 +18,17 @@ from reward.judge.verdict import schema
 DOWN = frozenset({"server_error", "timeout", "connection", "bad_reply"})  # what the breaker counts
 ACCOUNT_PAUSES = 6  # times breaker_seconds before an account at fault is tried again
 USUAL_OUTPUT = 100  # tokens of a verdict, for the estimate
+MORE_ROOM = 4  # times max_tokens, for a reply that was cut
 Connect = Callable[[Endpoint, float, int], Provider]
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """What is sent, without the options that a server may refuse."""
+
+    system: str
+    text: str
+    max_tokens: int
 
 
 @dataclass
@@ -65,18 +75,25 @@ class Backend:
         self._temperature = config.temperature
         self._proven = False  # whether the options were ever accepted
 
-    async def ask(self, question: Question, again: bool, patience: Patience) -> Reply:
+    async def ask(self, question: Question, again: str, patience: Patience) -> Reply:
         """Ask once, when all limits let it; with ``hedge_after``, a second time where the reply is late.
+
+        Args:
+            question: what to ask.
+            again: the kind of ``Failure`` for which it is asked once more; empty for the first time.
+            patience: how long all of it may take.
 
         Raises:
             Failure: there is no reply; kind ``budget`` where there is no money left for the question.
         """
         text = f"{question.user}\n\n{question.again}" if again else question.user
+        room = MORE_ROOM if again == "truncated" else 1
+        prompt = Prompt(question.system, text, self.config.max_tokens * room)
         if self.config.hedge_after is None:
-            return await self._within_limits(question.system, text, patience)
-        return await self._hedged(question.system, text, patience, self.config.hedge_after)
+            return await self._within_limits(prompt, patience)
+        return await self._hedged(prompt, patience, self.config.hedge_after)
 
-    async def _hedged(self, system: str, text: str, patience: Patience, late: float) -> Reply:
+    async def _hedged(self, prompt: Prompt, patience: Patience, late: float) -> Reply:
         """Ask again ``late`` seconds after the first request was sent, within all limits; take whichever answers."""
         sent = asyncio.Event()
 
@@ -89,13 +106,13 @@ class Backend:
                 raise Failure("late", "the first reply is there")
             self.metrics.count("hedges")
 
-        first = asyncio.ensure_future(self._within_limits(system, text, patience, sent.set))
+        first = asyncio.ensure_future(self._within_limits(prompt, patience, sent.set))
         timer = asyncio.ensure_future(is_late())
         tasks: list[asyncio.Future[Reply]] = [first]
         try:
             await asyncio.wait({first, timer}, return_when=asyncio.FIRST_COMPLETED)
             if not first.done():
-                second = self._within_limits(system, text, Patience(patience.left), is_wanted)
+                second = self._within_limits(prompt, Patience(patience.left), is_wanted)
                 tasks.append(asyncio.ensure_future(second))
             waiting = set(tasks)
             while waiting:
@@ -111,13 +128,13 @@ class Backend:
             await asyncio.gather(timer, *tasks, return_exceptions=True)
 
     async def _within_limits(
-        self, system: str, text: str, patience: Patience, on_turn: Callable[[], None] = lambda: None
+        self, prompt: Prompt, patience: Patience, on_turn: Callable[[], None] = lambda: None
     ) -> Reply:
         """Ask once, when all limits let it, after ``on_turn``.
 
         Whoever waits for an endpoint that is down takes no place meanwhile: all wait at the same time.
         """
-        guess = self.config.cost(self.endpoint, tokens_of(system + text), USUAL_OUTPUT)
+        guess = self.config.cost(self.endpoint, tokens_of(prompt.system + prompt.text), USUAL_OUTPUT)
         while True:
             while (seconds := self._down(self._breaker.left)) > 0:
                 if not await patience.wait(min(seconds, 1.0)):
@@ -133,7 +150,7 @@ class Backend:
                         self._requests.correct(one, 0)
                         self._tokens.correct(tokens, 0)
                         continue
-                    reply = await self._timed(system, text, guess, patience)
+                    reply = await self._timed(prompt, guess, patience)
                     self._tokens.correct(tokens, reply.input_tokens + reply.output_tokens)
                     return reply
                 finally:
@@ -150,10 +167,10 @@ class Backend:
         seconds = self._held_until - time.monotonic()
         return seconds if seconds > 0 else breaker()
 
-    async def _timed(self, system: str, text: str, guess: Spent, patience: Patience) -> Reply:
+    async def _timed(self, prompt: Prompt, guess: Spent, patience: Patience) -> Reply:
         """Send a request; where an option of it is refused, once more without that one."""
         while True:
-            request = Request(system, text, self.config.max_tokens, self._temperature, self._schema)
+            request = Request(prompt.system, prompt.text, prompt.max_tokens, self._temperature, self._schema)
             started = time.monotonic()
             try:
                 return await self._once(request, guess)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reward.judge.verdict import Verdict
+from reward.secret import hide
 
 logger = logging.getLogger(__name__)
 PATIENCE = 60.0  # seconds to wait for other writers
@@ -100,7 +101,7 @@ class Cache:
         """Keep a verdict."""
         if self._path is not None:
             self._fresh[key] = kept
-            reason = kept.reason.encode(errors="replace").decode()  # a judge may answer half a character
+            reason = hide(kept.reason.encode(errors="replace").decode())  # a judge may answer half a character
             values = (key, kept.raw, reason, model, time.strftime("%Y-%m-%d"))
             self._tasks.put(("INSERT OR IGNORE INTO verdicts VALUES (?, ?, ?, ?, ?)", values))
 

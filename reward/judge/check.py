@@ -19,8 +19,10 @@ from reward.judge.gateway import Gateway
 from reward.judge.judge import Judge
 from reward.judge.presets import LANGUAGES, preset
 from reward.judge.question import conversation
+from reward.wording import kind, path_fault, reason, shown
 
 FOLDER = Path(__file__).parent / "labelled"
+SHOWN = 8  # faults
 REPEATS = 3  # how often each answer is judged
 NO_VERDICT = "judge/unscored_"  # what metrics of the reasons begin with
 SAME = 0.05  # of the whole scale: verdicts this near are the same
@@ -53,30 +55,36 @@ def read(name: str) -> list[Labelled]:
     """Return the labelled answers of a file, or of a set that ships with the kit.
 
     Raises:
-        LabelError: with the first 20 faults.
+        LabelError: with the first faults.
     """
     known = sets()
     path = known.get(name, Path(name))
+    if fault := path_fault(path):
+        raise LabelError(f"{shown(name)}: {fault}; give a JSONL file of prompt, response, label")
     if not path.is_file():
-        raise LabelError(f"{name}: there is no such file, and no such set; there are {', '.join(sorted(known))}")
+        raise LabelError(f"{shown(name)}: there is no such file, and no such set; there are {', '.join(sorted(known))}")
     rows, faults = [], []
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+    try:
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise LabelError(f"{shown(name)}: {reason(error)}") from None
+    for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
         try:
             rows.append(_row(json.loads(line)))
         except (ValueError, RecursionError) as error:
-            faults.append(f"{name}:{number}: {error}")
+            faults.append(f"{shown(name)}:{number}: {reason(error)}")
     if not rows and not faults:
         faults.append(f"{name}: it is empty; JSONL rows of prompt, response, label are wanted")
     if faults:
-        raise LabelError("\n".join(faults[:20]))
+        raise LabelError("\n".join(faults[:SHOWN]))
     return rows
 
 
 def _row(row: Any) -> Labelled:
     if not isinstance(row, dict):
-        raise ValueError(f"a {type(row).__name__}, not an object")
+        raise ValueError(f"{kind(row)}, not an object")
     label, response, truth = row.get("label"), row.get("response"), row.get("ground_truth")
     if not isinstance(label, int | float) or not 0 <= label <= 1:
         raise ValueError(f"label is {label!r}; a number from 0 (bad) to 1 (good), true or false is wanted")

@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
-from reward import json_text
+from reward import json_text, yaml_file
 from reward.judge import presets, question
 from reward.judge.cache import Spent
+from reward.judge.keys import OWN_KEY, is_same_server, wrong_name, wrong_url
 from reward.judge.providers import PROVIDERS, Endpoint, faults_of_key
 from reward.judge.question import Prompts
 
@@ -37,7 +37,7 @@ FLAGS = {
     **{name: f"--rm_{name}" for name in ("scoring_prompt", "scale", "language", "concurrency", "on_failure")},
     "money_budget": "--rm_budget",
 }
-TEXTS = ("api_type", "model", "base_url", "system_prompt", "scoring_prompt", "scale", "cache")
+TEXTS = ("api_type", "model", "base_url", "api_key_env", "system_prompt", "scoring_prompt", "scale", "cache")
 
 
 class ConfigError(ValueError):
@@ -67,6 +67,7 @@ class JudgeConfig:
     api_type: str = "dashscope"
     model: str = "qwen-plus"
     base_url: str = ""
+    api_key_env: str = OWN_KEY
     fallback: tuple[Endpoint, ...] = ()
     prompt_preset: str = ""
     language: str = "auto"
@@ -99,7 +100,8 @@ class JudgeConfig:
     @property
     def endpoints(self) -> tuple[Endpoint, ...]:
         """The judge, and those to ask when it fails, in order."""
-        return (Endpoint(self.api_type, self.model, self.base_url), *self.fallback)
+        first = Endpoint(self.api_type, self.model, self.base_url, self.api_key_env)
+        return (first, *(_with_key_of(first, each) for each in self.fallback))
 
     @property
     def prompts(self) -> Prompts:
@@ -115,9 +117,7 @@ class JudgeConfig:
 
     def only(self, endpoint: Endpoint) -> "JudgeConfig":
         """Return the same with ``endpoint`` alone."""
-        return dataclasses.replace(
-            self, api_type=endpoint.api_type, model=endpoint.model, base_url=endpoint.base_url, fallback=()
-        )
+        return dataclasses.replace(self, **dataclasses.asdict(endpoint), fallback=())
 
     def price(self, endpoint: Endpoint) -> Price | None:
         """Return the price of an endpoint's model, if the table has it."""
@@ -142,6 +142,13 @@ class JudgeConfig:
         return cls(**found)
 
 
+def _with_key_of(first: Endpoint, other: Endpoint) -> Endpoint:
+    """Return a fallback with the first one's key where it is on the same server and names none."""
+    if other.api_key_env or not is_same_server(first.address, other.address):
+        return other
+    return dataclasses.replace(other, api_key_env=first.api_key_env)
+
+
 def load(file: Path, flags: Mapping[str, Any]) -> JudgeConfig:
     """Return ``file`` with ``flags`` (fields of ``JudgeConfig``, keys of ``FLAGS``) over it, checked.
 
@@ -153,7 +160,9 @@ def load(file: Path, flags: Mapping[str, Any]) -> JudgeConfig:
     """
     values = read(file)
     if flags.get("api_type", values.get("api_type")) != values.get("api_type"):  # another provider's are of no use
-        values = {name: value for name, value in values.items() if name not in ("model", "base_url")}
+        values = {name: value for name, value in values.items() if name not in ("model", "base_url", "api_key_env")}
+    if values.get("base_url") and "base_url" in flags and not is_same_server(values["base_url"], flags["base_url"]):
+        values.pop("api_key_env", None)
     labels = {name: f"config/{file.name}: {name}" for name in values} | {name: FLAGS[name] for name in flags}
     values = {"cache": "auto", **values, **flags}
     given = {name: value for name, value in values.items() if name not in ("fallback", "prices")}
@@ -176,16 +185,12 @@ def read(file: Path) -> dict[str, Any]:
     Raises:
         ConfigError: it cannot be read, or has a key that there is not.
     """
-    import yaml
-
-    if not file.is_file():
+    if not file.exists():
         return {}
     try:
-        found = yaml.safe_load(file.read_text(encoding="utf-8")) or {}
-    except yaml.YAMLError as error:
-        raise ConfigError(f"config/{file.name}: not readable: {' '.join(str(error).split())}") from None
-    if not isinstance(found, dict):
-        raise ConfigError(f"config/{file.name}: NAME: VALUE lines are wanted")
+        found = yaml_file.read(file)
+    except yaml_file.YamlFileError as error:
+        raise ConfigError(f"config/{file.name}: not readable: {error}") from None
     known = {each.name for each in dataclasses.fields(JudgeConfig)} - {"run", "resumed"}
     faults = []
     for name in found.keys() - known:
@@ -216,26 +221,15 @@ def _wrong(name: str, value: Any) -> list[str]:
     if name == "model" and not value.strip():
         return ["which one? a name of the provider's is wanted"]
     if name == "base_url":
-        return _wrong_url(value)
+        return [said] if (said := wrong_url(value)) else []
+    if name == "api_key_env":
+        return [said] if (said := wrong_name(value)) else []
     if name == "scale" and value:
         try:
             presets.scale_of(value)
         except ValueError as error:
             return [str(error)]
     return []
-
-
-def _wrong_url(url: str) -> list[str]:
-    if not url:
-        return []
-    try:
-        parts = urlsplit(url)
-        fine = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port is not False
-    except ValueError:
-        return ["this is no URL; https://host/v1 is wanted"]
-    if parts.username or parts.password or parts.query:
-        return ["no key or password belongs into a URL: export it (the provider's ..._API_KEY)"]
-    return [] if fine else [f"{url!r} is no URL; https://host/v1 is wanted"]
 
 
 def _fallback(given: Any, file: Path) -> tuple[tuple[Endpoint, ...], list[str]]:
@@ -245,8 +239,10 @@ def _fallback(given: Any, file: Path) -> tuple[tuple[Endpoint, ...], list[str]]:
     found, faults = [], []
     for number, each in enumerate(given):
         names = each.keys() if isinstance(each, dict) else set()
-        if not {"api_type", "model"} <= names <= {"api_type", "model", "base_url"}:
-            faults.append(f"{where}[{number}]: {{api_type: ..., model: ..., base_url: ...}} is wanted")
+        if not {"api_type", "model"} <= names <= {"api_type", "model", "base_url", "api_key_env"}:
+            faults.append(
+                f"{where}[{number}]: {{api_type: ..., model: ..., base_url: ..., api_key_env: ...}} is wanted"
+            )
             continue
         faults += [f"{where}[{number}].{name}: {said}" for name in each for said in _wrong(name, each[name])]
         found.append(Endpoint(**each))

@@ -7,6 +7,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 
 from reward.errors import GraderFailed
+from reward.judge.template import INVISIBLE
 from reward.secret import scrub
 
 # Kinds that another try may mend. Statuses: 408, 409, 429, 500 and more (529 too); no other 4xx.
@@ -14,6 +15,8 @@ RETRIED = frozenset({"rate_limited", "server_error", "timeout", "conflict", "con
 # The account or the address is at fault: it would meet every request.
 ACCOUNT = frozenset({"auth", "quota", "not_found"})
 WIDEST = 300  # characters of a provider's message that are kept
+A_DAY = 86_400.0  # seconds: who asks to wait longer is not listened to, all samples would wait
+LONGEST = 65_536  # characters of it that are looked at
 # Words of a provider's code or message -> kind, where the status alone says something else.
 MEANINGS = (
     ("quota", re.compile(r"insufficient_quota|billing_hard_limit|arrearage|freetieronly|credit balance", re.I)),
@@ -31,7 +34,7 @@ class Failure(GraderFailed):
     """A request that brought no reply.
 
     Attributes:
-        kind: one of ``RETRIED`` or ``ACCOUNT``, or bad_request, filtered, refused, truncated.
+        kind: one of ``RETRIED`` or ``ACCOUNT``, or bad_request, filtered, redirected, refused, truncated.
         status: HTTP status, if the provider answered at all.
         retry_after: seconds that the provider asks to wait.
         used: input and output tokens, where there was a reply, of no use, that says what it cost.
@@ -46,7 +49,7 @@ class Failure(GraderFailed):
         used: tuple[int, int] | None = None,
     ) -> None:
         self.kind, self.status, self.retry_after, self.used = kind, status, retry_after, used
-        self.message = scrub(message)[:WIDEST]
+        self.message = one_line(message)
         super().__init__(kind, self.message, status, retry_after, used)  # all of them, so that it pickles
 
     def __str__(self) -> str:
@@ -54,9 +57,15 @@ class Failure(GraderFailed):
         return f"{self.kind}{status}: {self.message}"
 
 
+def one_line(text: str, most: int = WIDEST) -> str:
+    """Return what a server said as a terminal and a log may show it: one line, no control character, no secret."""
+    whole = text[:LONGEST].encode(errors="replace").decode()  # half a character can be neither printed nor stored
+    return scrub(" ".join(INVISIBLE.sub("", whole).split()))[:most]
+
+
 def of_status(status: int, message: str, code: object = "", retry_after: float | None = None) -> Failure:
     """Return the failure that an HTTP ``status`` other than 200 means."""
-    said = f"{code or ''} {message}".strip()
+    said = one_line(f"{code or ''} {message}", LONGEST)
     if status < 500:
         for kind, pattern in MEANINGS:
             if pattern.search(said):
@@ -69,23 +78,29 @@ def of_status(status: int, message: str, code: object = "", retry_after: float |
 
 def retry_after(headers: Mapping[str, str], body: Any = None) -> float | None:
     """Return the seconds to wait that a reply asks for: headers first, then the ``retryDelay`` of Google's errors."""
-    found = {name.lower(): value for name, value in headers.items()}
+    found = {name.lower(): value[:64] for name, value in headers.items()}
     if "retry-after-ms" in found:
         return _seconds(found["retry-after-ms"], 0.001)
     if "retry-after" in found:
         return _seconds(found["retry-after"])
-    match = re.search(r"'retryDelay': '([\d.]+)s'", str(body)) if body is not None else None
+    match = re.search(r"'retryDelay': '(\d{1,4}(?:\.\d{1,9})?)s'", str(body)) if body is not None else None
     return float(match[1]) if match else None
 
 
 def _seconds(text: str, unit: float = 1.0) -> float | None:
     try:
-        return max(0.0, float(text) * unit)
+        seconds = float(text) * unit
     except ValueError:
-        pass
+        return _until(text)
+    return max(0.0, seconds) if seconds <= A_DAY else None
+
+
+def _until(text: str) -> float | None:
+    """Return the seconds until a date; the standard library's parser has errors of many kinds for what is none."""
     try:
         moment = parsedate_to_datetime(text)
-    except ValueError:
+        moment = moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)
+        seconds = (moment - datetime.now(timezone.utc)).total_seconds()
+        return max(0.0, seconds) if seconds <= A_DAY else None
+    except (ValueError, TypeError, IndexError, OverflowError):
         return None
-    moment = moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)
-    return max(0.0, (moment - datetime.now(timezone.utc)).total_seconds())

@@ -13,14 +13,14 @@ from reward.judge.backend import Backend, Connect, Patience
 from reward.judge.budget import WARN_AT, Budget
 from reward.judge.cache import Cache
 from reward.judge.config import JudgeConfig
-from reward.judge.failures import ACCOUNT, RETRIED, Failure
+from reward.judge.failures import ACCOUNT, RETRIED, Failure, one_line
 from reward.judge.metrics import Metrics
 from reward.judge.providers import connect
 from reward.judge.question import Question
 from reward.judge.verdict import Verdict, parse
 
 logger = logging.getLogger(__name__)
-VERSION = 1  # of the way from a reply to a verdict; part of the cache's key
+VERSION = 2  # of the way from a reply to a verdict; part of the cache's key
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 20.0  # seconds between attempts
 LOOK_AGAIN = 5.0  # seconds at most between rounds of on_failure: wait
 OUTAGE = RETRIED | ACCOUNT | {"outage"}  # what may be over later
@@ -144,8 +144,11 @@ class Gateway:
         return answer
 
     async def _verdict(self, backend: Backend, question: Question, patience: Patience) -> Answer:
-        """Ask one endpoint, at most ``attempts`` times in all; a reply without a verdict is asked about once more."""
-        again, last = False, Failure("outage", "")
+        """Ask one endpoint, at most ``attempts`` times in all.
+
+        After a reply without a verdict, or one that was cut, it is asked once more: nothing of such a reply counts.
+        """
+        again, last = "", Failure("outage", "")
         for attempt in range(self.config.attempts):
             if attempt:
                 self.metrics.count("retries")
@@ -153,6 +156,9 @@ class Gateway:
                 reply = await backend.ask(question, again, patience)
             except Failure as failure:
                 last = failure
+                if failure.kind == "truncated" and not again:
+                    again = failure.kind
+                    continue
                 if failure.kind not in RETRIED:
                     break
                 final = attempt + 1 == self.config.attempts
@@ -161,11 +167,11 @@ class Gateway:
                 continue
             found = parse(reply.text, question.scale)
             if found is not None:
-                return Answer(found.raw, "", found.reason)
-            last = Failure("no_verdict", f"the reply holds no verdict: {reply.text[-100:]!r}")
+                return Answer(found.raw, "", one_line(found.reason, 1_000))
+            last = Failure("no_verdict", f"the reply holds no verdict: {one_line(reply.text[-400:])[-100:]!r}")
             if again:
                 break
-            again = True
+            again = last.kind
         return Answer(None, last.kind, last.message)
 
     def _key(self, backend: Backend, question: Question, repeat: int) -> bytes:

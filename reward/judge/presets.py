@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 
 from reward.judge.verdict import Scale
+from reward.wording import quoted
 
 FOLDER = Path(__file__).parent / "presets"
 NAMES = ("general", "math", "code", "dialogue", "safety")
@@ -56,11 +57,13 @@ def scale_of(text: str) -> Scale:
     """
     low, _, high = text.strip().rpartition("-")
     try:
+        if not text.isascii() or "_" in text:
+            raise ValueError(text)
         scale = Scale(float(low), float(high))
     except ValueError:
-        raise ValueError(f"{text!r} is no scale; WORST-BEST is wanted, such as 1-10") from None
+        raise ValueError(f"{quoted(text)} is no scale; WORST-BEST is wanted, such as 1-10") from None
     if not float("-inf") < scale.low < scale.high < float("inf"):
-        raise ValueError(f"{text!r} is no scale: the worst score must be below the best, such as 1-10")
+        raise ValueError(f"{quoted(text)} is no scale: the worst score must be below the best, such as 1-10")
     return scale
 
 

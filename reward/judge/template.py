@@ -10,6 +10,8 @@ import hashlib
 import re
 from collections.abc import Mapping
 
+from reward.judge.control_tokens import respell
+
 PLACEHOLDERS = ("prompt", "response", "ground_truth")
 PATTERN = re.compile(r"\{\{(\w+)\}\}|\{(\w+)\}", re.ASCII)  # {{name}} is a literal {name}
 LINE_ENDS = re.compile("\r\n|[\r\v\f\x1c-\x1e\x85\u2028\u2029]")
@@ -18,13 +20,6 @@ INVISIBLE = re.compile(
     "[\x00-\x08\x0e-\x1b\x1f\x7f-\x84\x86-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"
     "\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U000e0000-\U000e0fff\ud800-\udfff]"
 )
-# Role tags of ChatML, Llama 2 and 3, Mistral, Gemma, Phi, DeepSeek, GLM and others.
-ROLE_TAG = re.compile(
-    r"<(?=[|\uff5c][^<>\n]{0,60}[|\uff5c]>)|<(?=/?(?:s|bos|eos|(?:start|end)_of_turn|system|user|assistant|human)>)"
-    r"|<(?=</?SYS>>)|\[(?=/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|gMASK)\])",
-    re.I,
-)
-TURNED = {"<": "\u2039", "[": "\u27e6"}  # what a tag's first character becomes: still legible, no token
 
 
 def placeholders(template: str) -> set[str]:
@@ -56,8 +51,8 @@ def visible(text: str) -> str:
 
 
 def neutral(text: str) -> str:
-    """Return ``text`` such that no chat template finds a role tag in it."""
-    return ROLE_TAG.sub(lambda match: TURNED[match[0]], visible(text))
+    """Return ``text`` such that no tokenizer and no chat template finds a control token in it."""
+    return respell(visible(text))
 
 
 def shorten(text: str, most: int) -> str:

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from typing import Any
 
 SEARCHED = 16_384  # characters from the end of a reply
+LONGEST_LINE = 200  # characters of a line that may be a verdict
 LINE = re.compile(
-    r"^[#*_\-\u2022 \t]*(?:final[ \t]+|overall[ \t]+|最终|总)?"
+    r"[#*_\-\u2022 \t]*(?:final[ \t]+|overall[ \t]+|最终|总)?"
     r"(?:score|rating|verdict|评分|得分|分数|打分)"
-    r"[*_ \t]*[:\uff1a=][*_ \t]*(?P<score>-?\d+(?:\.\d+)?)[ \t]*(?:/[ \t]*(?P<of>\d+(?:\.\d+)?)|分)?[*_ \t.\u3002]*$",
-    re.I | re.M | re.ASCII,
+    r"[*_ \t]*[:\uff1a=][*_ \t]*(?P<score>-?\d+(?:\.\d+)?)[ \t]*(?:/[ \t]*(?P<of>\d+(?:\.\d+)?)|分)?[*_ \t.\u3002]*",
+    re.I | re.ASCII,
 )
-OBJECT = re.compile(r"^[ \t]*(\{)", re.M)
 CLOSED = re.compile(r"[ \t]*(?:`{3}[ \t]*)?(?:\n|$)")
 
 
@@ -50,19 +50,32 @@ class Verdict:
 
 
 def parse(reply: str, scale: Scale) -> Verdict | None:
-    """Return the last well-formed verdict of ``reply``; None where there is none, or it is off the scale."""
+    """Return the last well-formed verdict of ``reply``; None where there is none, or it is off the scale.
+
+    The time is linear in the reply's length, whatever it holds: this runs in the gateway's event loop.
+    """
     text = reply[-SEARCHED:].replace("\r\n", "\n")
-    found: list[tuple[int, Verdict | None]] = []
-    for line in LINE.finditer(text):
-        found.append((line.start(), _of_line(line, scale)))
-    at = 0
-    while (brace := OBJECT.search(text, at)) is not None:
-        at = brace.end()
-        value, end = _object(text, brace.start(1))
-        if isinstance(value, dict) and "score" in value:
-            found.append((brace.start(1), _of_object(value, scale)))
-            at = end
-    return max(found, key=lambda item: item[0])[1] if found else None
+    start = text.find("\n") + 1 or len(text) if len(reply) > SEARCHED else 0  # the rest of a line may be a quotation
+    found: tuple[int, Verdict | None] = (-1, None)
+    resume = start  # where JSON may begin again
+    while start < len(text):
+        end = text.find("\n", start)
+        end = len(text) if end < 0 else end
+        line = text[start:end]
+        if start >= resume and line.lstrip(" \t").startswith("{"):
+            value, resume = _object(text, text.index("{", start))
+            if isinstance(value, dict) and "score" in value:
+                found = (start, _of_object(value, scale))
+        elif start >= resume and (match := _line(line)):
+            found = (start, _of_line(match, scale))
+        start = end + 1
+    return found[1]
+
+
+def _line(line: str) -> "re.Match[str] | None":
+    """Match a line without the blanks around it; a long one is no verdict, and would take the pattern long."""
+    words = line.strip(" \t")
+    return LINE.fullmatch(words) if len(words) <= LONGEST_LINE else None
 
 
 def _of_line(match: "re.Match[str]", scale: Scale) -> Verdict | None:
@@ -73,31 +86,33 @@ def _of_line(match: "re.Match[str]", scale: Scale) -> Verdict | None:
 
 
 def _object(text: str, start: int) -> tuple[Any, int]:
-    """Return the JSON object at ``start`` if it ends its line, and where it ends."""
+    """Return the JSON object at ``start`` if it ends its line, and where another one may begin: never within it."""
     try:
-        value, end = DECODER.raw_decode(text, start)
-    except (ValueError, RecursionError):
-        return None, start
-    return (value, end) if CLOSED.match(text, end) else (None, start)
+        value, length = DECODER.raw_decode(text[start:])  # a slice: an error counts all lines before its place
+    except json.JSONDecodeError as error:
+        return None, start + max(error.pos, 1)
+    except RecursionError:
+        return None, len(text)
+    end = start + length
+    return (value, end) if CLOSED.match(text, end) else (None, end)
 
 
 def _of_object(value: dict[str, Any], scale: Scale) -> Verdict | None:
     raw = value["score"]
-    if isinstance(raw, str) and re.fullmatch(r"-?\d+(\.\d+)?", raw, re.ASCII):
+    if isinstance(raw, str) and re.fullmatch(r"-?\d{1,20}(\.\d{1,20})?", raw, re.ASCII):
         raw = float(raw)
-    if isinstance(raw, bool) or not isinstance(raw, int | float) or not scale.holds(raw):
+    if not isinstance(raw, float) or not scale.holds(raw):
         return None
-    return Verdict(float(raw), str(value.get("reason", ""))[:1000])
+    return Verdict(raw, str(value.get("reason", ""))[:1000])
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any] | None:
+    """Return an object; None for one that has a key twice."""
     found = dict(pairs)
-    if len(found) != len(pairs):
-        raise ValueError("a key is there twice")
-    return found
+    return found if len(found) == len(pairs) else None
 
 
-DECODER = json.JSONDecoder(object_pairs_hook=_once)
+DECODER = json.JSONDecoder(object_pairs_hook=_once, parse_int=float)  # of 400 digits it is inf, and on no scale
 
 
 def schema() -> dict[str, Any]:

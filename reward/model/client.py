@@ -13,7 +13,8 @@ from reward.errors import GraderFailed, GraderTimeout
 from reward.model.adapter import Encoded
 from reward.model.encoder import Encoder
 from reward.model.messages import Messages, conversation
-from reward.model.spec import Spec
+from reward.model.spec import RUN_KEY, Spec
+from reward.secret import excerpt
 
 logger = logging.getLogger(__name__)
 
@@ -35,7 +36,7 @@ def backend(spec: Spec, router: str = "") -> Backend:
     if spec.url:
         return Server(spec.url, spec.timeout, spec.retries, spec.served, headers())
     if spec.engine == "vllm":
-        return Server(router, spec.timeout, spec.retries, spec.path)
+        return Server(router, spec.timeout, spec.retries, spec.path, headers(RUN_KEY))
     if spec.actors:
         from reward.model.actor import Actors
 
@@ -74,7 +75,7 @@ class Client:
         except GraderFailed:
             raise
         except Exception as error:  # of torch, or of an actor of Ray's that died
-            raise GraderFailed(f"the reward model failed: {error!r}"[:500]) from error
+            raise GraderFailed(excerpt(f"the reward model failed: {error!r}", 500)) from error
         if not math.isfinite(value):
             raise GraderFailed(f"the reward model's score is {value}")
         score = (value - self.spec.mean) / self.spec.std  # 0 and 1 unless calibrated

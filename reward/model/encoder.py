@@ -12,6 +12,7 @@ from reward.model.kinds import adapter_of
 from reward.model.messages import Messages, cleaned, pattern, special_tokens
 from reward.model.spec import Spec
 from reward.model.weights import read_json
+from reward.secret import excerpt
 
 
 def read_config(folder: Path) -> dict[str, Any]:
@@ -36,7 +37,7 @@ def load_tokenizer(spec: Spec) -> Any:
     try:
         return library.AutoTokenizer.from_pretrained(place, trust_remote_code=spec.trust_remote_code)
     except Exception as error:  # whatever transformers raises for a missing or broken one
-        reason = str(error).strip().splitlines()[0][:200] if str(error).strip() else type(error).__name__
+        reason = excerpt(str(error).strip().splitlines()[0], 200) if str(error).strip() else type(error).__name__
         raise RewardModelError(f"its tokenizer cannot be loaded; give one with --rm_tokenizer: {reason}") from error
 
 

@@ -12,6 +12,7 @@ from reward.model.kinds import adapter_of
 from reward.model.messages import conversation
 from reward.model.spec import Spec
 from reward.model.weights import names, read_json
+from reward.secret import excerpt
 
 
 def faults(spec: Spec) -> list[str]:
@@ -61,7 +62,8 @@ def _template(adapter: Adapter, tokenizer: Any) -> list[str]:
         adapter.encode(tokenizer, conversation("2+2?", "4"))
     except Exception as error:  # a template raises what it likes
         reason = str(error).strip().splitlines() or [type(error).__name__]
-        return [f"its chat template does not take a conversation ({reason[0][:200]}); give another with --rm_template"]
+        why = excerpt(reason[0], 200)
+        return [f"its chat template does not take a conversation ({why}); give another with --rm_template"]
     return []
 
 

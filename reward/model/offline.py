@@ -10,6 +10,7 @@ from reward.errors import GraderFailed, GraderTimeout
 from reward.model import pairs
 from reward.model.client import client, rm_score
 from reward.model.spec import Spec
+from reward.secret import scrub
 
 
 def scorer(spec: str) -> Callable[[str, str, Any, dict[str, Any]], dict[str, Any]]:
@@ -31,7 +32,7 @@ def holds_pairs(source: Path) -> bool:
         line = next((line for line in stream if line.strip()), b"null")
     try:
         return pairs.is_pair(json.loads(line))
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
 
 
@@ -56,7 +57,7 @@ def pair_scorer(spec: Spec) -> Callable[[bytes], dict[str, Any]]:
             chosen, rejected = asyncio.run(both(pair))
         except GraderFailed as error:
             late = float(isinstance(error, GraderTimeout))
-            return {**result, "timeout": late, "error": f"{type(error).__name__}: {error}"}
+            return {**result, "timeout": late, "error": scrub(f"{type(error).__name__}: {error}")}
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
             return {**result, "error": f"no pair of prompt, chosen and rejected ({error!r})"}
         scores = {"score": chosen - rejected, "chosen": chosen, "rejected": rejected, "right": float(chosen > rejected)}

@@ -41,9 +41,9 @@ def endpoint(url: str) -> str:
     return address if address.endswith(("/classify", "/pooling")) else f"{address.rstrip('/')}/classify"
 
 
-def headers() -> dict[str, str]:
-    """Return what tells a server who asks; nothing where there is no key."""
-    key = os.environ.get(KEY, "").strip()
+def headers(name: str = KEY) -> dict[str, str]:
+    """Return what tells a server who asks, with the key in ``name``; nothing where there is none."""
+    key = os.environ.get(name, "").strip()
     return {"Authorization": f"Bearer {key}"} if key else {}
 
 

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from reward import json_text
 
 ENGINES = ("auto", "vllm", "transformers")
+RUN_KEY = "KIT_SERVER_KEY"  # environment variable: what the servers that the run starts itself ask for
 NORMALIZE = ("raw", "calibrated", "running")
 
 

@@ -22,6 +22,7 @@ from reward.model.engine import Engine
 from reward.model.errors import RewardModelError
 from reward.model.messages import Messages, conversation
 from reward.model.spec import Spec
+from reward.secret import excerpt
 
 
 @dataclass(frozen=True)
@@ -128,7 +129,7 @@ def main() -> None:
         found["faults"] = list(error.faults)
     except Exception as error:  # of the model's own code, of a device: the caller tells it in one line
         reason = str(error).strip().splitlines() or [type(error).__name__]
-        found["faults"] = [f"it cannot score the built-in pairs: {reason[0][:300]}"]
+        found["faults"] = [f"it cannot score the built-in pairs: {excerpt(reason[0], 300)}"]
     Path(sys.argv[1]).write_text(json.dumps(found), encoding="utf-8")
 
 

@@ -1,15 +1,64 @@
-"""Where in a response the final answer stands. One answer, never several: a list of guesses is not right by luck."""
+r"""Where in a response the final answer stands. One answer, never several: a list of guesses is not right by luck.
+
+What follows the last ``</think>`` is looked at alone. A statement ('the answer is ...') ends where its sentence ends,
+and gives way to its own correction ('not 5 but 6'); its reasons ('because 3 + 4 = 7') are no part of it.
+"""
 
 import re
+from collections.abc import Iterator
+from itertools import islice
 
 LONGEST = 16_384  # characters of a response that are looked at, from its end
+LONGEST_STATEMENT = 2_048
+STATEMENTS = 16  # the last ones
+THOUGHT = "</think>"
 TAG = re.compile(r"<(/?)answer>", re.IGNORECASE)
-SAID = re.compile(r"(?:final answer|answer)\s*(?:is|=|:)\s*:?\s*(.*)", re.IGNORECASE)
+BOX = re.compile(r"\\f?boxed(?![A-Za-z])[ \t]*")
+# Every repetition is bounded or of one character class that what follows cannot match: time is linear in the length.
+SAID = re.compile(
+    r"\banswers?[\"'*_`]{0,4}"
+    r"(?: (?:to|for|of|in) [a-z' ]{1,40}?)?"
+    r"(?: ?[\"'*_`]{0,4} ?[:=\uff1a]| (?:is|are|was|(?:should|would|must|will)(?: be)?)\b| (?=(?:is|was)n't\b))"
+    r"|\banswer[*_ ]{0,8}(?=\r?\n)"
+    r"|(?:答案|答复|答え|回答|解答|정답|답변|답|الإجابة|الجواب|إجابة)[*_ ]{0,4}"
+    r"(?:(?:应该|应当|就)?(?:是|为|為|选|選)|[:\uff1a]|(?=不是|并非))"
+    r"|\b(?:antwort|respuesta|risposta|réponse|resposta|jawaban|jibu)[*_ ]{0,4}[:\uff1a]",
+    re.IGNORECASE,
+)
+SAYING = (
+    *("answer", "答案", "答复", "答え", "回答", "解答", "답", "정답", "الإجابة", "الجواب", "إجابة"),
+    *("antwort", "respuesta", "risposta", "réponse", "resposta", "jawaban", "jibu"),
+)
+FORMULA = r"\$\$[^$]+\$\$|\$[^$\n]+\$|\\\((?:(?!\\[()]).)+\\\)|\\\[(?:(?!\\[\[\]]).)+\\\]"
+SENTENCE_PART = re.compile(rf"{FORMULA}|(?P<end>\n|[。\uff01\uff1f]|[.!?](?=[\s*_\"')\]}}]|$))", re.DOTALL)
+JSON_VALUE = re.compile(r'\s{0,9}(?:"([^"\n]+)"|([^",}\[\]\n]+))\s{0,9}[,}]')
+TITLE = re.compile(r"(?:dr|mrs?|ms|st|mt|prof|gen|rev|vs|approx|fig|e\.g|i\.e|ca)", re.IGNORECASE)
+SUFFIX = re.compile(r"(?:jr|sr|no|etc|inc|ltd|co|sq|ft|in)", re.IGNORECASE)  # a sentence may end in one
+STARTER = re.compile(
+    r"(?:The|This|That|These|Those|It|He|She|They|We|You|I|In|But|So|As|If|To|For|Because|There|Therefore|Thus|Hence"
+    r"|Note|And|Here|Let|Since|When|While|My|Its)"
+)
+NOT_BUT = re.compile(
+    r"(?:definitely |certainly |clearly )?(?:not\b|(?:is|was)n't\b|不是|并非)(.{1,400}?)"
+    r"(?:[,;\uff0c]? ?\b(?:but rather|but|rather)\b|[,;\uff0c]? ?而?是)(.+)",
+    re.DOTALL | re.IGNORECASE,
+)
+DENIED = re.compile(r"(?:definitely |certainly |clearly )?(?:not\b|(?:is|was)n't\b|不是|并非)", re.IGNORECASE)
+ASIDE = re.compile(
+    r"[,;\uff0c\uff1b]? \(?(?:because|since|rather than|instead of|as opposed to)\b"
+    r"|(?:[,;\uff0c\uff1b] ?| \()(?:and |but )?(?:not|so|as|which|where|therefore|thus|hence|given|giving)\b"
+    r"|[,;\uff0c\uff1b]? ?(?:而不是|而非|不是|并非|因为|由于|所以)",
+    re.IGNORECASE,
+)
 
 
 def tail(response: str) -> str:
-    """Return the end of a response, where its answer is."""
-    return response[-LONGEST:]
+    """Return the end of a response, where its answer is: what follows its thoughts, if anything does."""
+    end = response[-LONGEST:]
+    if THOUGHT in end:
+        after = end.rpartition(THOUGHT)[2]
+        return after if after.strip() else end
+    return end
 
 
 def tagged(response: str) -> str | None:
@@ -24,12 +73,22 @@ def tagged(response: str) -> str | None:
 
 
 def boxed(response: str) -> str | None:
-    r"""Return what the last ``\boxed{...}`` or ``\fbox{...}`` holds, braces balanced; "" where it is not closed."""
-    start = max(response.rfind("\\boxed{"), response.rfind("\\fbox{"))
-    if start < 0:
+    r"""Return what the last ``\boxed{...}`` or ``\fbox{...}`` holds; "" where it is not closed."""
+    span = last_box(response, len(response))
+    return None if span is None else span[2]
+
+
+def last_box(response: str, end: int) -> tuple[int, int, str] | None:
+    r"""Return begin, end and content of the last box before ``end``; ``\boxed 5`` ends at a blank or a dollar."""
+    start = max(response.rfind("\\boxed", 0, end), response.rfind("\\fbox", 0, end))
+    opening = BOX.match(response, start) if start >= 0 else None
+    if opening is None:
         return None
-    begin = response.index("{", start) + 1
-    depth = 1
+    begin = opening.end()
+    if not response.startswith("{", begin):
+        bare = re.compile(r"[^\s$]*").match(response, begin)
+        return (start, bare.end(), bare[0].rstrip(".,;")) if bare else None
+    depth = 0
     for position in range(begin, len(response)):
         char = response[position]
         if char == "{" and response[position - 1] != "\\":
@@ -37,8 +96,8 @@ def boxed(response: str) -> str | None:
         elif char == "}" and response[position - 1] != "\\":
             depth -= 1
             if not depth:
-                return response[begin:position].strip()
-    return ""  # cut off in its answer: there is none
+                return start, position + 1, response[begin + 1 : position].strip()
+    return start, len(response), ""  # cut off in its answer: there is none
 
 
 def hashed(response: str) -> str | None:
@@ -47,7 +106,70 @@ def hashed(response: str) -> str | None:
     return after.strip().split("\n", 1)[0].strip() if mark and after.strip() else None
 
 
+def sentences(response: str) -> Iterator[str]:
+    """Yield what follows 'answer is', 'answer:' and their like, up to the end of the sentence; the last one first.
+
+    What only says which answer is wrong ('the answer is not 5') is left out.
+    """
+    for said in islice(_statements(response), STATEMENTS):
+        after = response[said.end() : said.end() + LONGEST_STATEMENT]
+        if said[0].endswith('":') and (value := JSON_VALUE.match(after)):
+            after = value[1] or value[2]
+        after = after.lstrip(" \t\r\n*_:\uff1a")
+        sentence = _sentence(after)
+        corrected = NOT_BUT.match(sentence)
+        if corrected:
+            sentence = corrected[2].strip()
+        elif DENIED.match(sentence):
+            continue
+        if sentence:
+            yield sentence
+
+
+def _statements(response: str) -> Iterator[re.Match[str]]:
+    """Yield the matches of ``SAID``, the last one first; it is tried where one of its words is, not everywhere."""
+    lower = response.lower()
+    if len(lower) != len(response):  # a letter whose lower case is two
+        lower = response
+    begins: list[int] = []
+    for word in SAYING:
+        begin = lower.find(word)
+        while begin >= 0:
+            begins.append(begin)
+            begin = lower.find(word, begin + 1)
+    for begin in sorted(begins, reverse=True):
+        if found := SAID.match(response, begin):
+            yield found
+
+
 def said(response: str) -> str | None:
-    """Return what follows the last 'answer is' or 'answer:', to the end of its line, without a full stop."""
-    found = SAID.findall(response)
-    return found[-1].strip().strip("*").rstrip(".").strip() if found else None
+    """Return the answer of the last sentence that states one, without its reasons and its full stop."""
+    sentence = next(sentences(response), None)
+    return None if sentence is None else bare(sentence)
+
+
+def bare(sentence: str) -> str:
+    """Return a statement without the reasons, and the alternatives it rules out, that follow in its sentence."""
+    aside = ASIDE.search(sentence, 1)
+    return (sentence[: aside.start()] if aside else sentence).strip(" *_").rstrip(".。,;\uff0c").strip(" *_")
+
+
+def _sentence(text: str) -> str:
+    """The first sentence of ``text``; a point in a number, an abbreviation or a formula does not end it."""
+    for part in SENTENCE_PART.finditer(text):
+        if part["end"] is None or (part["end"] == "." and _goes_on(text, part.start())):
+            continue
+        return text[: part.start()].strip().strip("*").strip()
+    return text.strip().strip("*").rstrip(".").strip()
+
+
+def _goes_on(text: str, point: int) -> bool:
+    """Whether the full stop at ``point`` belongs to an abbreviation or an initial."""
+    word = text[max(0, point - 24) : point].rpartition(" ")[2].lstrip("(\"'*")
+    following = re.match(r"\s*(\d?)([A-Za-z]*)", text[point + 1 : point + 40])
+    if following is None or TITLE.fullmatch(word):
+        return following is not None
+    if SUFFIX.fullmatch(word):
+        return bool(following[1]) if word.lower() == "no" else following[2][:1].islower()
+    initials = re.fullmatch(r"[A-Z](?:\.[A-Z])*", word) is not None
+    return initials and bool(following[2]) and not STARTER.fullmatch(following[2])

@@ -9,12 +9,11 @@ import re
 from typing import Any
 
 from reward.errors import GroundTruthError
-from reward.rules import killable
-from reward.rules.rule import Extra, Rule
+from reward.rules import fences, killable
+from reward.rules.rule import Extra, Outcome, Rule
 
 TAGS = ("<think>", "</think>", "<answer>", "</answer>")
 SHAPE = re.compile(r"\s*<think>.*</think>\s*<answer>.*</answer>\s*", re.DOTALL)
-FENCE = re.compile(r"```(?:json)?[ \t\r]*\n(.*?)```", re.DOTALL)
 LONGEST = 65_536  # characters; a longer response does not match
 
 
@@ -23,32 +22,52 @@ def tags(response: str, ground_truth: Any = None, extra: Extra | None = None) ->
     return float(all(response.count(tag) == 1 for tag in TAGS) and SHAPE.fullmatch(response) is not None)
 
 
-def regex(response: str, ground_truth: Any, extra: Extra) -> float:
+def regex(response: str, ground_truth: Any, extra: Extra) -> float | Outcome:
     """Return 1.0 if the whole response matches the ground truth, a regular expression; ``.`` matches line ends too.
 
     Raises:
         GroundTruthError: it is no regular expression.
-        GraderTimeout: it did not end on this response.
+        GraderTimeout: it does not even end on the empty text.
     """
     check_regex(ground_truth, extra)
     if len(response) > LONGEST:
         return 0.0
-    return float(killable.ask("regex", pattern=ground_truth, text=response))
+    return _ask("regex", "", pattern=ground_truth, text=response)
 
 
-def schema(response: str, ground_truth: Any, extra: Extra) -> float:
-    """Return 1.0 if the response, or its last fenced block, is JSON that the schema (the ground truth) accepts.
+def schema(response: str, ground_truth: Any, extra: Extra) -> float | Outcome:
+    """Return 1.0 if the JSON of the response (``fences.document``) is accepted by the schema, the ground truth.
 
     Raises:
         GroundTruthError: the ground truth is no JSON schema.
-        GraderTimeout: validation did not end.
+        GraderFailed, GraderTimeout: it cannot even validate ``null``.
     """
     wanted = _schema(ground_truth)
-    fenced = FENCE.findall(response[-LONGEST:])
-    text = fenced[-1] if fenced else response
-    if len(text) > LONGEST:
+    text = fences.document(response)
+    if len(text) > LONGEST or not _is_json(text):
         return 0.0
-    return float(killable.ask("schema", schema=wanted, text=text))
+    return _ask("schema", "null", schema=wanted, text=text)
+
+
+def _ask(task: str, harmless: str, **arguments: Any) -> float | Outcome:
+    """Return the score by a task of the worker; a text that stalls it, where ``harmless`` does not, is wrong."""
+    try:
+        return float(killable.ask_of_answer(task, {"text": harmless}, **arguments))
+    except killable.AnswerFault:
+        return Outcome(0.0, timeout=True)
+
+
+def _is_json(text: str) -> bool:
+    """Whether ``text`` is JSON by RFC 8259, which knows no NaN and no Infinity."""
+
+    def refuse(name: str) -> None:
+        raise ValueError(f"{name} is no JSON")
+
+    try:
+        json.loads(text, parse_constant=refuse)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def _schema(ground_truth: Any) -> Any:

@@ -1,13 +1,17 @@
-"""GSM8K: the number after the last ``####``, else the last number.
+"""GSM8K: the number that follows the last ``####``, else the last 'answer is', else the last number.
 
 Source: Cobbe et al. 2021, https://github.com/openai/grade-school-math (the ``#### 72`` of its answers).
 """
 
+import re
 from typing import Any
 
-from reward.rules import number
+from reward.rules import answer, number
 from reward.rules.answer import hashed
 from reward.rules.rule import Extra, Rule
+
+DIGIT = re.compile(r"\d")
+ANOTHER = re.compile(r"(?:,|/|&|\b(?:or|and|to)\b|或|和)[^\w]*\d")  # a second answer right after the first
 
 
 def wanted(ground_truth: Any) -> str:
@@ -31,9 +35,20 @@ def score(response: str, ground_truth: Any, extra: Extra) -> float:
         GroundTruthError: the ground truth is no number.
     """
     truth = wanted(ground_truth)
-    marked = hashed(response[-number.LONGEST :])
-    found = number.last(response if marked is None else marked)
+    end = answer.tail(response[-number.LONGEST :])
+    marked = hashed(end)
+    stated = answer.said(end) if marked is None else marked
+    found = number.last(end) if stated is None or not DIGIT.search(stated) else _marked(stated)
     return float(found is not None and number.same(found, truth))
+
+
+def _marked(text: str) -> str | None:
+    """The number of a marked line: what it begins with ('18 dollars for 2 eggs'), else its last one ('x = 18')."""
+    opening = number.opening(text.rpartition("=")[2])
+    if opening is None:
+        return number.last(text)
+    found, rest = opening
+    return None if ANOTHER.match(rest.lstrip()) else found
 
 
 def example(ground_truth: Any, extra: Extra) -> str:

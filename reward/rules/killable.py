@@ -1,35 +1,37 @@
 """Asking a question of a process that is killed when it takes too long.
 
-The other side is ``worker.py``, or ``reward/sandbox/harness.py`` (a child for each question). Workers are started when
-first needed, reused between calls and between threads, and end with this process.
+The other side is ``reward/forkserver.py`` with ``worker.py`` or ``reward/sandbox/harness.py``. It bounds the time of a
+question itself; a client ends only the server, its own child. Servers are started when first needed, reused between
+calls and between threads, and end with this process.
 """
 
 import json
 import os
-import select
-import signal
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from reward import frames
 from reward.errors import GraderFailed, GraderTimeout
 
 SECONDS = 5.0  # for one question
 START_SECONDS = 120.0  # imports, on a machine that is busy
+GRACE = 30.0  # more, until a server that answers nothing is given up
 WORKERS = max(2, min(4, os.cpu_count() or 2))
 
 
 class Worker:
-    """One server and its child; used by one thread at a time. ``one_shot``: a child answers one question."""
+    """One server and its child; used by one thread at a time."""
 
-    def __init__(self, command: list[str], environment: dict[str, str], one_shot: bool = False) -> None:
-        self._one_shot = one_shot
+    def __init__(self, command: list[str], environment: dict[str, str]) -> None:
         self._process = subprocess.Popen(
             command,
+            bufsize=0,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -38,35 +40,31 @@ class Worker:
         )
         assert self._process.stdin is not None and self._process.stdout is not None
         self._requests, self._replies = self._process.stdin.fileno(), self._process.stdout.fileno()
-        self._buffer = b""
-        self._child = self._asked = 0
-        self._await_child(time.monotonic() + START_SECONDS)
+        os.set_blocking(self._requests, False)
+        self._asked = 0
+        try:
+            self._reply(time.monotonic() + START_SECONDS)  # its imports are done
+        except GraderFailed as error:
+            raise GraderFailed(f"the grader's process does not start ({error}); see config/requirements") from None
 
     def ask(self, request: dict[str, Any], seconds: float) -> Any:
         """Return the answer.
 
         Raises:
-            GraderTimeout: there is none after ``seconds``; the child was killed and replaced.
-            GraderFailed: the task raised, or the child died.
+            GraderTimeout: there is none after ``seconds``; the server has killed its child.
+            GraderFailed: the task raised, its process died or answered in another form than asked for, or the server
+                itself is gone (``alive``).
         """
-        if not self._child:
-            self._await_child(time.monotonic() + START_SECONDS)
-        deadline = time.monotonic() + seconds
+        deadline = time.monotonic() + seconds + GRACE
         self._asked += 1
-        line = json.dumps({"id": self._asked, "seconds": seconds, **request})
-        os.write(self._requests, line.encode() + b"\n")
         try:
-            while (reply := self._reply(deadline)).get("id", self._asked) != self._asked:
-                pass  # of a question that was given up
-        except TimeoutError:
-            os.kill(self._child, signal.SIGKILL)
-            self._await_child(time.monotonic() + START_SECONDS)
-            raise GraderTimeout(f"no verdict after {seconds:g} s") from None
-        if "pid" in reply:
-            self._child = reply["pid"]
-            raise GraderFailed("the grader's process died")
-        if self._one_shot:
-            self._child = 0
+            frames.send(self._requests, frames.pack(self._asked, seconds, json.dumps(request).encode()), deadline)
+        except (frames.Closed, TimeoutError):
+            self.close()
+            raise GraderFailed("the grader's process has ended") from None
+        reply = self._reply(deadline)
+        if "late" in reply:
+            raise GraderTimeout(f"no verdict after {seconds:g} s")
         if "error" in reply:
             raise GraderFailed(reply["error"])
         return reply["value"]
@@ -85,28 +83,19 @@ class Worker:
             self._process.kill()
             self._process.communicate()
 
-    def _await_child(self, deadline: float) -> None:
-        """Read up to the word of the next child; an answer that came too late is dropped."""
-        try:
-            while "pid" not in (reply := self._reply(deadline)):
-                pass
-        except (TimeoutError, GraderFailed) as error:
-            self.close()
-            raise GraderFailed(f"the grader's process does not start ({error}); see config/requirements") from None
-        self._child = reply["pid"]
-
     def _reply(self, deadline: float) -> dict[str, Any]:
-        poll = select.poll()
-        poll.register(self._replies, select.POLLIN)
-        while b"\n" not in self._buffer:
-            if not poll.poll(max(0.0, deadline - time.monotonic()) * 1000):
-                raise TimeoutError
-            chunk = os.read(self._replies, 65_536)
-            if not chunk:
-                raise GraderFailed("the grader's process has ended")
-            self._buffer += chunk
-        line, self._buffer = self._buffer.split(b"\n", 1)
-        return dict(json.loads(line))
+        """Return the server's reply to the last question; a server without one is ended."""
+        try:
+            number, _, body = frames.receive(self._replies, deadline)
+            if number == self._asked:
+                return dict(json.loads(body))
+            problem = "it answers another question"
+        except frames.Closed:
+            problem = "it has ended"
+        except TimeoutError:
+            problem = "it does not answer"
+        self.close()
+        raise GraderFailed(f"the grader's process: {problem}")
 
 
 class Pool:
@@ -130,14 +119,11 @@ class Pool:
             GraderFailed: it broke.
         """
         with self._free:
-            with self._lock:
-                worker = self._idle.pop() if self._idle else None
-            worker = worker or self._make()
+            worker = self._take() or self._make()
             try:
                 answer = worker.ask(request, seconds)
             except GraderFailed:
-                if worker.alive:
-                    self._give_back(worker)
+                self._give_back(worker)
                 raise
             except OSError as error:
                 worker.close()
@@ -147,6 +133,15 @@ class Pool:
                 raise
             self._give_back(worker)
             return answer
+
+    def _take(self) -> Worker | None:
+        """Return an idle worker whose server runs; others are dropped."""
+        while True:
+            with self._lock:
+                worker = self._idle.pop() if self._idle else None
+            if worker is None or worker.alive:
+                return worker
+            worker.close()
 
     def _give_back(self, worker: Worker) -> None:
         with self._lock:
@@ -173,3 +168,32 @@ def ask(task: str, seconds: float = SECONDS, **arguments: Any) -> Any:
         return _pool.ask({"task": task, **arguments}, seconds)
     except GraderFailed as error:
         raise type(error)(f"{task}: {error}") from None
+
+
+class AnswerFault(Exception):
+    """A grader does not survive an answer, or takes too long, and it is the answer's doing: it is wrong."""
+
+
+def ask_of_answer(task: str, harmless: dict[str, Any], **arguments: Any) -> bool:
+    """Return what ``task`` answers about a stranger's answer, which may be written to stall it.
+
+    Args:
+        task: as of ``ask``.
+        harmless: arguments instead of the answer's, with which nothing but the ground truth can stall.
+        **arguments: as of ``ask``.
+
+    Raises:
+        AnswerFault: the grader stalls or breaks with the answer, and does neither with ``harmless``.
+        GraderTimeout: it took too long with either.
+        GraderFailed: it broke with either.
+    """
+    try:
+        return bool(ask(task, **arguments))
+    except GraderFailed:
+        _ask_once(task, json.dumps(arguments | harmless))
+        raise AnswerFault from None
+
+
+@lru_cache(maxsize=4096)
+def _ask_once(task: str, arguments: str) -> None:
+    ask(task, **json.loads(arguments))

@@ -6,91 +6,90 @@ equations); the way to the answer is the kit's own. The final answer is the last
 text around it is not searched for something that fits. Two plain numbers are compared here, without sympy.
 """
 
+import itertools
 import re
-from decimal import Decimal
-from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
 from reward.errors import GroundTruthError
 from reward.rules import answer, killable, number
-from reward.rules.rule import Extra, Rule
+from reward.rules.latex import PERCENT, based, boxes, clean, equal_numbers, rounded, value
+from reward.rules.rule import Extra, Outcome, Rule
 
 LONGEST_ANSWER = 512  # characters, or four times the truth; a longer answer is wrong
-LONGEST_NUMBER = 64
-PLAIN = re.compile(r"([-+]?)(?:(\d{1,3}(?:,\d{3})+(?!\d)|\d+)?(\.\d+)?)")
-RATIO = re.compile(r"([-+]?)(?:\\frac\{([-+]?\d+)\}\{(\d+)\}|\\frac(\d)(\d)|(\d+)/(\d+))")
-MIXED = re.compile(r"([-+]?)(\d+)(?:\\frac\{(\d+)\}\{(\d+)\})")
 # Between its brackets no other begins: else a response of brackets alone would take the square of its length.
 FORMULA = re.compile(r"\$\$?([^$]+)\$\$?|\\\(((?:(?!\\[()]).)+)\\\)|\\\[((?:(?!\\[\[\]]).)+)\\\]", re.DOTALL)
-UNITS = re.compile(
-    r"(?:\\text|\\mathrm|\\mbox|\\textbf)\{([^{}]*)\}|\\(?:!|,|;|:|quad|qquad|left|right|displaystyle)(?![A-Za-z])"
+# An amount of money, not the beginning of a formula.
+CURRENCY = re.compile(r"\\?\$ ?(?=\d[\d,]*(?:\.\d+)?(?: [A-Za-z]{2}|[.;!?)]?\s*(?:\n|\Z)|[.!?;)] ))")
+LEAD = re.compile(r".*(?:\b(?:is|are|equals|be)|:|=)\s", re.DOTALL)  # what a sentence says before its answer
+ALTERNATIVE = re.compile(
+    r"\b(?:or|and|not|nor|either|between|to|plus|minus|times|over)\b|[^\s\w.,;:!?%()'*\"\\-]", re.IGNORECASE
 )
-WORDS = re.compile(
-    r"(?<=[\d}])\s*(?:degrees?|dollars?|cents?|units?|square|cubic|cm|mm|km|m|kg|g|in(?:ch(?:es)?)?|feet|ft|"
-    r"meters?|miles?|hours?|minutes?|seconds?|days?|weeks?|months?|years?|people|points?|ways)(?:\^\{?[23]\}?)?$"
-)
-FUNCTION = re.compile(r"(?<![\\A-Za-z])(sqrt)\(([^()]*)\)")
+LETTER_ALONE = re.compile(r"(?<![A-Za-z])[B-HJ-Zb-z](?![A-Za-z])")
+SIDES = re.compile(r"(?<![<>!:=\\])=(?!=)")
+COMMAND = re.compile(r"\\[A-Za-z]+")
+MOST_SIDES = 8  # of an equation that is checked
+BLANK = re.compile(r"(?<!\w) +| +(?!\w)")  # all but those between words, or numbers
+TWO_NUMBERS = re.compile(r"\d +\d")
 
 
-def final(response: str) -> str | None:
-    """Return the one final answer of a response; None where there is none."""
+def finals(response: str) -> tuple[str, ...]:
+    """Return the readings of the one final answer of a response: one, two where boxes are joined, none."""
     end = answer.tail(response)
-    for place in (answer.boxed, answer.tagged, answer.hashed, answer.said):
-        found = place(end)
-        if found is not None:
-            return (answer.boxed(found) or found) if found else None
-    formulas = FORMULA.findall(end)
-    if formulas:
-        return next(filter(None, formulas[-1]), "").strip()
-    return number.last(end)
+    if found := boxes(end):
+        return found
+    for place in (answer.tagged, answer.hashed):
+        if (text := place(end)) is not None:
+            return boxes(text) or (text,)
+    sentence = answer.said(end)
+    one = _last(end) if sentence is None else _one(sentence)
+    return () if one is None else (one,)
 
 
-def clean(latex: str) -> str:
-    """Return an answer without what means nothing: dollars, blanks, units, sizes of brackets."""
-    text = (
-        latex.strip().strip("$").strip().rstrip(".").strip().replace("\\dfrac", "\\frac").replace("\\tfrac", "\\frac")
-    )
-    text = text.replace("\\$", "").replace("$", "").replace("\\%", "%").replace("^{\\circ}", "").replace("^\\circ", "")
-    text = UNITS.sub(lambda unit: f" {(unit[1] or '').strip()}", text)
-    return FUNCTION.sub(r"\\sqrt{\2}", WORDS.sub("", " ".join(text.split())))
+def _last(text: str) -> str | None:
+    """The last formula or number, whichever comes later."""
+    formulas = list(FORMULA.finditer(text))
+    if not formulas:
+        return number.last(text)
+    formula = formulas[-1]
+    after = CURRENCY.sub("", text[formula.end() :])
+    return number.last(after) or next(filter(None, formula.groups()), "").strip()
 
 
-def value(text: str) -> tuple[Fraction, int | None] | None:
-    """Return a plain number and its decimal places (None for a fraction); None where ``text`` is something else."""
-    short = text.replace(" ", "")
-    if not short or len(short) > LONGEST_NUMBER:
-        return None
-    if (found := PLAIN.fullmatch(short)) and (found[2] or found[3]):
-        digits = (found[2] or "0").replace(",", "") + (found[3] or "")
-        return Fraction(Decimal(found[1] + digits)), len(found[3] or ".") - 1
-    if found := MIXED.fullmatch(short):
-        sign, whole, top, bottom = found[1], *map(int, found.groups()[1:])
-        return (Fraction(f"{sign}1") * (whole + Fraction(top, bottom)), None) if bottom else None
-    if " " not in text.strip() and (found := RATIO.fullmatch(short)):
-        top, bottom = (int(n) for n in found.groups()[1:] if n is not None)
-        return (Fraction(f"{found[1]}1") * Fraction(top, bottom), None) if bottom else None
-    return None
-
-
-def equal_numbers(one: tuple[Fraction, int | None], other: tuple[Fraction, int | None]) -> bool:
-    """Return whether two numbers are equal: exactly, or a fraction to the places (six or more) of a decimal."""
-    if one[0] == other[0]:
-        return True
-    places = [p for p in (one[1], other[1]) if p is not None]
-    return len(places) == 1 and places[0] >= 6 and abs(one[0] - other[0]) < Fraction(1, 10 ** places[0])
+def _one(sentence: str) -> str:
+    """The answer in a sentence: its one formula or number among words; the sentence where it is more than that."""
+    text = CURRENCY.sub("", sentence)
+    lead = LEAD.match(text)
+    for part in (text, text[lead.end() :] if lead else ""):
+        formulas, rest = list(FORMULA.finditer(part)), FORMULA.sub(" ", part)
+        numbers = list(number.NUMBER.finditer(rest))
+        if len(formulas) + len(numbers) != 1 or ALTERNATIVE.search(number.NUMBER.sub(" ", rest)):
+            continue
+        if formulas:
+            return next(filter(None, formulas[0].groups()), "").strip()
+        if not LETTER_ALONE.search(number.NUMBER.sub(" ", rest)) and "\\" not in rest:
+            end = numbers[0].end()
+            if (found := number.last(rest[:end])) is not None:
+                return f"{found}{'%' * bool(PERCENT.match(rest, end))}"
+    return text
 
 
 def compare(truth: str, found: str) -> bool:
     """Return whether two cleaned answers are equal.
 
     Raises:
-        GraderFailed, GraderTimeout: math-verify gave no verdict.
+        AnswerFault: math-verify stalls or breaks on the answer, not on the truth.
+        GraderFailed, GraderTimeout: it does so on the truth.
     """
-    if truth.replace(" ", "") == found.replace(" ", ""):
+    if BLANK.sub("", truth) == BLANK.sub("", found):
         return True
+    if "=" in found and (result := _equation(found)) != found:
+        return result is not None and compare(truth, result)
+    if (numerals := (based(truth), based(found))) != (None, None):
+        digits = [numeral[0] if numeral else text for numeral, text in zip(numerals, (truth, found), strict=True)]
+        return digits[0] == digits[1] and (None in numerals or numerals[0] == numerals[1])
     percent = truth.endswith("%"), found.endswith("%")
-    one, other = value(truth.rstrip("% ")), value(found.rstrip("% "))
+    one, other = value(truth.rstrip("\\% ")), value(found.rstrip("\\% "))
     if one and other:
         if equal_numbers(one, other):
             return True  # 50 and 50 % too: sets write the one where they mean the other
@@ -98,15 +97,40 @@ def compare(truth: str, found: str) -> bool:
             hundred = (one[0] / 100, 10) if percent[0] else (one[0] * 100, 10)
             return hundred[0] == other[0]
         return False
-    if len(found) > max(LONGEST_ANSWER, 4 * len(truth)):
+    if len(found) > max(LONGEST_ANSWER, 4 * len(truth)) or (
+        TWO_NUMBERS.search(found) and not TWO_NUMBERS.search(truth)
+    ):
         return False
-    return _verify(truth, found)
+    return _verify(truth.rstrip("\\% "), found.rstrip("\\% "))
+
+
+def _equation(text: str) -> str | None:
+    """An answer without the steps of its own equation ('3+4=7' is 7); None where it is false ('6=7')."""
+    sides = [side.strip() for side in SIDES.split(text)]
+    if (
+        not 2 <= len(sides) <= MOST_SIDES
+        or "," in text
+        or any(mark in text for mark in ("<", ">", "\\le", "\\ge", "\\in", "&"))
+    ):
+        return text
+    if any(not side or re.search(r"[A-Za-z]", COMMAND.sub("", side)) for side in sides):
+        return text  # 'x = 7': math-verify takes the last side
+    if any(map(based, sides)):
+        return sides[-1]  # '5 = 12_3': who converts is not checked
+    equal = all(rounded(left, right) or compare(left, right) for left, right in itertools.pairwise(sides))
+    return sides[-1] if equal else None
 
 
 @lru_cache(maxsize=65_536)
 def _verify(truth: str, found: str) -> bool:
     """A verdict is remembered: the samples of a prompt, and epochs, repeat themselves. An error is not."""
-    return bool(killable.ask("math", truth=truth, answer=found))
+    return killable.ask_of_answer("math", {"answer": "1"}, truth=truth, answer=found)
+
+
+@lru_cache(maxsize=4096)
+def _truth(text: str) -> str:
+    """The samples of a prompt share their ground truth."""
+    return clean(next(iter(boxes(text)), "") or answer.hashed(text) or text)
 
 
 def wanted(ground_truth: Any) -> str:
@@ -116,7 +140,7 @@ def wanted(ground_truth: Any) -> str:
         GroundTruthError: it is empty.
     """
     text = str(ground_truth).strip() if ground_truth is not None else ""
-    truth = clean(answer.boxed(text) or answer.hashed(text) or text)
+    truth = _truth(text)
     if not truth:
         raise GroundTruthError("ground_truth is empty; a number or a LaTeX expression is wanted")
     return truth
@@ -127,16 +151,19 @@ def check(ground_truth: Any, extra: Extra) -> None:
     wanted(ground_truth)
 
 
-def score(response: str, ground_truth: Any, extra: Extra) -> float:
-    """Return 1.0 if the final answer equals the ground truth, else 0.0.
+def score(response: str, ground_truth: Any, extra: Extra) -> float | Outcome:
+    """Return 1.0 if the final answer equals the ground truth, else 0.0; an answer that stalls math-verify is wrong.
 
     Raises:
         GroundTruthError: the ground truth is empty.
-        GraderFailed, GraderTimeout: math-verify gave no verdict.
+        GraderFailed, GraderTimeout: math-verify gives no verdict on the ground truth alone.
     """
-    truth, found = wanted(ground_truth), final(response)
-    found = clean(found) if found and len(found) <= answer.LONGEST else None
-    return float(bool(found) and compare(truth, found or ""))
+    truth = wanted(ground_truth)
+    readings = (clean(text) for text in finals(response) if len(text) <= answer.LONGEST)
+    try:
+        return float(any(compare(truth, found) for found in readings if found))
+    except killable.AnswerFault:
+        return Outcome(0.0, timeout=True)
 
 
 def example(ground_truth: Any, extra: Extra) -> str:

@@ -1,30 +1,141 @@
-"""The last number of a response against the ground truth, exactly."""
+r"""The last number of a response against the ground truth, exactly.
+
+A number is an integer or a decimal with or without its zero (``.5``), with separators of thousands (``1,234``,
+``1 234``, ``1.234.567,8``), in scientific notation (``6.02e23``, ``6.02 \times 10^{23}``), a fraction (``3/4``,
+``\frac34``) or a mixed one (``1 1/2``); a currency and a unit mean nothing, and neither does ``%``. What is joined to
+another by ``-``, ``/``, ``:``, ``,`` or ``^`` (a range, a date, a list, a power) is no number.
+"""
 
 import re
 from decimal import Decimal, InvalidOperation
+from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 from reward.errors import GroundTruthError
+from reward.rules import answer
 from reward.rules.rule import Extra, Rule
 
-NUMBER = re.compile(r"[-+]?(?:[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|[0-9]+)(?:\.[0-9]+)?")
 LONGEST = 4096  # characters looked at, from the end
 DIGITS = 64  # a number longer than this is equal only if it is written alike
+WINDOW = 256  # characters in which the last number begins, as a rule
+MINUS = "\u2212\u2010\u2011\u2012\u2013\ufe63\uff0d"
+BLANKS = "\u00a0\u2007\u2009\u202f\u3000"
+CURRENCIES = "\u20ac\u00a3\u00a5\u20b9\u20a9\uff04\uffe5"
+FRACTIONS = {"½": "1/2", "⅓": "1/3", "⅔": "2/3", "¼": "1/4", "¾": "3/4", "⅕": "1/5", "⅛": "1/8"}
+ASCII = str.maketrans(
+    dict.fromkeys(MINUS, "-")
+    | dict.fromkeys(BLANKS, " ")
+    | dict.fromkeys(CURRENCIES, "$")
+    | {sign: f" {text}" for sign, text in FRACTIONS.items()}
+    | {chr(ord(zero) + n): str(n) for zero in "\uff10\u0660\u06f0\u0966" for n in range(10)}
+    | {"\uff0e": ".", "\uff0f": "/", "\u2044": "/", "\uff0b": "+", "\u00d7": "*", "\u00b7": "*", "\u22c5": "*"}
+)
+RAISED = str.maketrans("\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079\u207b", "0123456789-")
+SUPERSCRIPT = re.compile("[\u2070\u00b9\u00b2\u00b3\u2074-\u2079\u207b]+")
+LATEX = re.compile(r"(\{,\})|\\[,;! ]|\\(?=[$%])|\\(?:left|right|displaystyle)(?![a-z])")
+TEN = r"(?:\*|\\times|\\cdot|x) ?10 ?(?:\^|\*\*) ?(?:\{ ?[-+]?\d{1,9} ?\}|\(?[-+]?\d{1,9}\)?)"
+# A whole or decimal number after a word, the last of the text: nothing can be joined to it.
+SIMPLE = re.compile(r"(?:.*[A-Za-z,:;] )?([-+]?\d+(?:\.\d+)?)(?:[.!]?|[.!]? [A-Za-z ]*[.!]?)\Z", re.DOTALL)
+UP_TO_LAST_DIGIT = re.compile(r".*\d", re.DOTALL)
+NUMBER = re.compile(
+    r"(?P<sign>(?<![\w)}\]%.])[-+])?(?:\$ ?)?(?P<minus>(?<=\$)-)?(?:"
+    r"(?P<mixed>\d+ ?)?\\[dt]?frac ?"
+    r"(?:\{ ?(?P<top>-?\d+) ?\}|(?P<top1>\d)) ?(?:\{ ?(?P<bottom>\d+) ?\}|(?P<bottom1>\d))"
+    r"|(?:(?P<whole>\d+) (?=\d+/\d))?(?P<over>\d+) ?/ ?(?P<under>\d+)(?!\d|[./]\d)"
+    r"|(?P<european>\d{1,3}(?:\.\d{3})+,\d+|\d{1,3}(?:\.\d{3}){2,})(?![,.]?\d)"
+    r"|(?P<plain>(?:\d{1,3}(?:,\d{3})+(?!\d)|\d{1,3}(?: \d{3})+(?!\d)|\d+)(?:\.\d+)?|(?<![\w.])\.\d+)"
+    rf"(?P<ten>[eE][-+]?\d{{1,9}}(?!\w)| ?{TEN})?"
+    r")"
+)
+JOINED_BEFORE = re.compile(r"(?:\d ?[-/:^]|\d[,.]|\d ?\*{1,2} ?|[/^_]|\^\{[-+]?|_\{|[\]}] ?\{|\\sqrt\{?)$")
+JOINED_AFTER = re.compile(r"-\d|[/:,.] ?\d|\^|/ ?[a-z]\b|\*{1,2} ?\d|\\(?:pi|sqrt|frac)|!\w")
+INSIDE_WORD, LETTER = re.compile(r"[A-Za-z]\Z"), re.compile(r"[A-Za-z]")
+UNIT_POWER = re.compile(r"(?:(?<=[a-z]{2})|(?<=\d m)|(?<=\dm))\^\{?[23]\}?(?!\w)")  # of 25 cm^2
+EXPONENT = re.compile(r"[-+]?\d+(?=\D*\Z)")
+SPACED_MINUS = re.compile(r"[=(\[{:] ?- \$? ?\Z")
 
 
 def last(response: str) -> str | None:
-    """Return the last number, without commas; None where there is none."""
-    numbers = NUMBER.findall(response[-LONGEST:])
-    return numbers[-1].replace(",", "") if numbers else None
+    """Return the last number in a plain form (``-1234.5``, ``6.02e23``, ``-3/4``); None where there is none."""
+    text = response[-LONGEST:]
+    simple = SIMPLE.match(text)
+    if simple:
+        return simple[1]
+    text = ascii_text(text)
+    end = UP_TO_LAST_DIGIT.match(text)
+    if end is None:
+        return None
+    for begin in (max(0, end.end() - WINDOW), 0):
+        numbers = list(NUMBER.finditer(text, begin))
+        if begin == 0 or len(numbers) > 1:
+            return _alone(text, numbers[-1]) if numbers else None
+    return None
+
+
+def opening(text: str) -> tuple[str | None, str] | None:
+    """Return the number that ``text`` begins with, and what follows it; None where it begins with something else."""
+    text = ascii_text(text[:LONGEST]).lstrip(" *$(")
+    found = NUMBER.match(text)
+    return (_alone(text, found), text[found.end() :]) if found else None
+
+
+def ascii_text(text: str) -> str:
+    """Return ``text`` with ASCII digits, minus signs and blanks, and without LaTeX's spaces."""
+    if not text.isascii():
+        text = SUPERSCRIPT.sub(lambda power: f"^{power[0].translate(RAISED)}", text).translate(ASCII)
+    if "^" in text:
+        text = UNIT_POWER.sub("", text)
+    return LATEX.sub(lambda found: "," if found[1] else "", text) if "\\" in text or "{" in text else text
+
+
+def _alone(text: str, found: re.Match[str]) -> str | None:
+    """The number, unless it is joined to something else; what is joined is no number."""
+    before = text[max(0, found.start() - 8) : found.start()]
+    if JOINED_BEFORE.search(before) or JOINED_AFTER.match(text, found.end()):
+        return None
+    if INSIDE_WORD.search(before) and LETTER.match(text, found.end()):
+        return None  # H2O
+    negative = found["sign"] == "-" or found["minus"] == "-" or SPACED_MINUS.search(before) is not None
+    number = _plain(found)
+    return f"-{number}".replace("--", "") if negative else number
+
+
+def _plain(found: re.Match[str]) -> str:
+    """A match of ``NUMBER`` without its sign, separators and LaTeX."""
+    if found["european"]:
+        return found["european"].replace(".", "").replace(",", ".")
+    if found["plain"]:
+        digits = found["plain"].replace(",", "").replace(" ", "")
+        digits = f"0{digits}" if digits.startswith(".") else digits
+        exponent = EXPONENT.search(found["ten"]) if found["ten"] else None
+        return f"{digits}e{exponent[0]}" if exponent else digits
+    top, bottom = found["top"] or found["top1"] or found["over"], found["bottom"] or found["bottom1"] or found["under"]
+    whole = found["mixed"] or found["whole"]
+    if whole and max(map(len, (whole, top, bottom))) <= DIGITS:
+        return f"{int(whole) * int(bottom) + int(top)}/{bottom}"
+    return f"{top}/{bottom}"
 
 
 def same(number: str, wanted: str) -> bool:
-    """Return whether two numbers are equal: 122, +122, 0122 and 122.0 are."""
+    """Return whether two numbers are equal: 122, +122, 0122 and 122.0 are, and so are 3/4 and 0.75."""
     if number == wanted:
         return True
     if len(number.lstrip("+-0")) > max(DIGITS, len(wanted)):
         return False  # never converted: a hostile number may have thousands of digits
+    if "/" in number or "/" in wanted:
+        one, other = _fraction(number), _fraction(wanted)
+        return one is not None and one == other
     return Decimal(number) == Decimal(wanted)
+
+
+def _fraction(number: str) -> Fraction | None:
+    """The value; None where it has more digits than anybody writes, or is divided by nothing."""
+    top, _, bottom = number.partition("/")
+    values = Decimal(top), Decimal(bottom or 1)
+    if not values[1] or max(abs(value.adjusted()) for value in values) > 4 * DIGITS or len(number) > 4 * DIGITS:
+        return None
+    return Fraction(values[0]) / Fraction(values[1])
 
 
 def check(ground_truth: Any, extra: Extra) -> None:
@@ -38,14 +149,22 @@ def read(ground_truth: Any) -> str:
     Raises:
         GroundTruthError: it is none, which is a fault of the data.
     """
-    text = str(ground_truth).strip().replace(",", "").lstrip("$")
-    try:
-        finite = not isinstance(ground_truth, bool) and Decimal(text).is_finite()
-    except InvalidOperation:
-        finite = False
-    if not finite:
+    found = None if isinstance(ground_truth, bool) else _read(str(ground_truth))
+    if found is None:
         raise GroundTruthError(f"ground_truth {str(ground_truth)[:80]!r} is no number")
-    return text
+    return found
+
+
+@lru_cache(maxsize=65_536)
+def _read(truth: str) -> str | None:
+    text = ascii_text(truth.strip())
+    found = NUMBER.fullmatch(text) or NUMBER.fullmatch(text.rstrip("%$. "))
+    if found:
+        return _alone(text, found)
+    try:
+        return text if Decimal(text).is_finite() else None
+    except InvalidOperation:
+        return None
 
 
 def score(response: str, ground_truth: Any, extra: Extra) -> float:
@@ -55,7 +174,7 @@ def score(response: str, ground_truth: Any, extra: Extra) -> float:
         GroundTruthError: the ground truth is no number.
     """
     wanted = read(ground_truth)
-    found = last(response)
+    found = last(answer.tail(response))
     return float(found is not None and same(found, wanted))
 
 

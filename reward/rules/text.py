@@ -1,7 +1,7 @@
 """Short answers in words: exact match and token F1, after SQuAD's normalisation.
 
 Source: Rajpurkar et al. 2016, SQuAD's evaluation: lower case, no punctuation, no articles, single blanks. The
-answer is what an ``<answer>`` tag holds, else what follows 'answer:' or 'answer is', else the whole response.
+answer is what an ``<answer>`` tag holds, else the sentence after 'answer:' or 'answer is', else the whole response.
 """
 
 import contextlib
@@ -16,6 +16,7 @@ from reward.rules import answer
 from reward.rules.rule import Extra, Rule
 
 ARTICLES = re.compile(r"\b(?:a|an|the)\b")
+LABEL = re.compile(r"\AA ?[:\uff1a]\s*")  # of a few-shot prompt
 PUNCTUATION = str.maketrans(dict.fromkeys(string.punctuation, ""))
 
 
@@ -34,19 +35,22 @@ def truths(ground_truth: Any) -> list[str]:
         with contextlib.suppress(ValueError):
             ground_truth = json.loads(ground_truth)
     many = ground_truth if isinstance(ground_truth, (list, tuple)) else [ground_truth]
-    texts = [str(text).strip() for text in many if text is not None]
-    if not any(texts):
+    texts = [text for each in many if each is not None and (text := str(each).strip())]
+    if not texts:
         raise GroundTruthError("ground_truth is empty; a text, or a list of accepted texts, is wanted")
     return texts
 
 
-def final(response: str) -> str:
-    """Return the answer of a response."""
+def finals(response: str) -> tuple[str, ...]:
+    """Return the answer of a response, as it stands and without the reasons that follow it in its sentence."""
     end = answer.tail(response)
     found = answer.tagged(end)
     if found is None:
-        found = answer.said(end)
-    return end.strip() if found is None else found
+        sentence = next(answer.sentences(end), None)
+        if sentence is not None:
+            return tuple(dict.fromkeys((sentence, answer.bare(sentence))))
+        found = LABEL.sub("", end.strip())
+    return (found.rstrip("\u3002\uff01\uff1f"),)
 
 
 def check(ground_truth: Any, extra: Extra) -> None:
@@ -56,15 +60,19 @@ def check(ground_truth: Any, extra: Extra) -> None:
 
 def exact(response: str, ground_truth: Any, extra: Extra) -> float:
     """Return 1.0 if the answer equals one of the accepted ones, else 0.0."""
-    found = final(response)
-    # A text of nothing but punctuation and articles is compared as it stands.
-    return float(any((normalise(t) or t) == (normalise(found) or found) for t in truths(ground_truth)))
+    accepted, found = map(_comparable, truths(ground_truth)), set(map(_comparable, finals(response)))
+    return float(any(truth in found for truth in accepted))
 
 
 def f1(response: str, ground_truth: Any, extra: Extra) -> float:
     """Return the best harmonic mean of precision and recall of words, from 0 to 1."""
-    found = normalise(final(response)).split()
-    return max(_f1(found, normalise(truth).split()) for truth in truths(ground_truth))
+    found = [_comparable(text).split() for text in finals(response)]
+    return max(_f1(words, _comparable(truth).split()) for truth in truths(ground_truth) for words in found)
+
+
+def _comparable(text: str) -> str:
+    """``text`` normalised; one of nothing but punctuation and articles ('The', '+') is compared as it stands."""
+    return normalise(text) or text.lower().strip()
 
 
 def _f1(found: list[str], wanted: list[str]) -> float:
@@ -76,7 +84,7 @@ def _f1(found: list[str], wanted: list[str]) -> float:
 
 def example(ground_truth: Any, extra: Extra) -> str:
     """Return a right answer."""
-    return f"<answer>{next(filter(None, truths(ground_truth)))}</answer>"
+    return f"<answer>{truths(ground_truth)[0]}</answer>"
 
 
 EXACT = Rule("exact match", exact, check, example)

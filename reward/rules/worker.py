@@ -1,9 +1,8 @@
 """What runs in the killable process: tasks whose time nobody can bound (sympy, regular expressions, schemas).
 
-One parent that has imported everything forks a child, which answers requests; when the child is killed the parent
-forks the next one, in milliseconds. Protocol, one JSON object a line: the child says ``{"pid": N}`` when it is there,
-then for each request ``{"id": ..., "seconds": ..., "task": ..., ...}`` it answers ``{"id": ..., "value": ...}`` or
-``{"id": ..., "error": "..."}``.
+One server that has imported everything (``reward/forkserver.py``) forks a child, which answers requests; where a
+question takes too long the server kills it and forks the next one, in milliseconds. One JSON object a line: a request
+``{"task": ..., ...}`` is answered by ``{"value": bool}`` or ``{"error": "..."}``.
 """
 
 import contextlib
@@ -11,7 +10,6 @@ import json
 import os
 import re
 import resource
-import signal
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
@@ -19,6 +17,13 @@ from typing import Any
 from reward import forkserver
 
 MEMORY = 2 << 30  # bytes of address space
+WARM_UP = (
+    ("\\frac{1}{2}", "0.5"),
+    ("x+1", "\\sqrt{2}"),
+    ("\\frac{x^2-1}{x-1}", "2/3"),
+    ("[0,1)\\cup(2,\\infty)", "(0,1)"),
+    ("\\begin{pmatrix}1&2\\\\3&4\\end{pmatrix}", "1"),
+)
 
 
 @lru_cache(maxsize=4096)
@@ -56,29 +61,29 @@ def schema(schema: Any, text: str) -> bool:
 TASKS: dict[str, Callable[..., bool]] = {"math": math, "regex": regex, "schema": schema}
 
 
-def _serve(replies: int) -> int:
+def _serve(_: None) -> int:
     """Answer requests until stdin ends."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    os.write(replies, json.dumps({"pid": os.getpid()}).encode() + b"\n")
+    answers = os.dup(1)
+    os.dup2(2, 1)  # whatever a library prints is no answer
     while line := forkserver.line():
         request = json.loads(line)
-        answer: dict[str, Any] = {"id": request.pop("id")}
-        # Who asked kills this child at the deadline; if it is gone, the alarm does.
-        signal.setitimer(signal.ITIMER_REAL, request.pop("seconds") + 5)
         try:
-            answer["value"] = TASKS[request.pop("task")](**request)
+            answer: dict[str, Any] = {"value": TASKS[request.pop("task")](**request)}
         except Exception as error:
-            answer["error"] = f"{type(error).__name__}: {error}"[:500]
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        os.write(replies, json.dumps(answer).encode() + b"\n")
+            answer = {"error": forkserver.printable(f"{type(error).__name__}: {error}"[:500])}
+        os.write(answers, json.dumps(answer).encode() + b"\n")
     return forkserver.NO_REQUEST
+
+
+def _prepare() -> None:
+    """Import what comparisons import when they first need it, and build the parser's tables: seconds, saved a child."""
+    for truth, answer in WARM_UP:
+        math(truth, answer)
 
 
 def main() -> None:
     """Import, then keep one child alive until stdin ends."""
-    replies = os.dup(1)
-    os.dup2(2, 1)  # whatever a library prints is no reply
     with contextlib.suppress(OSError):
         os.setpriority(os.PRIO_PROCESS, 0, 5)
-    math("\\frac{1}{2}", "0.5")  # imports, and builds the parser's tables
-    forkserver.run(_serve, lambda: contextlib.nullcontext(replies))
+    forkserver.run(_serve, contextlib.nullcontext, prepare=_prepare)

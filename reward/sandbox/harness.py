@@ -3,34 +3,24 @@
 One server forks a pair for each run: a child that runs the tests, and the child's own child, which runs the code
 (``jail.py``) and was forked before the tests were read. The verdict is made in the former, from values, and never
 passes through the latter: nothing that the code does to itself (exit, patched asserts, printed words) changes what
-the tests compare. Both are locked down. The protocol on stdin and stdout is that of ``reward/rules/worker.py``, with
-a new child for each request.
+the tests compare. Both are locked down. The server (``reward/forkserver.py``) believes of a child one answer of the
+right form; a data set's own tests can write another than theirs, about their own sample.
 """
 
-import contextlib
-import fcntl
-import glob
 import json
 import os
-import shutil
 import signal
 import sys
-import tempfile
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from reward import forkserver
-from reward.sandbox import checks, lockdown
+from reward.sandbox import checks, folders, lockdown
 from reward.sandbox.jail import Jail
 from reward.sandbox.remote import Link, Stopped, Unsupported
 
 CALLS, REPLIES = 3, 4
-PREFIX = "kit-code-"
-SETTLED = 60.0  # seconds; a younger folder may be about to be locked
 
 
 @dataclass(frozen=True)
@@ -56,20 +46,18 @@ def _pair(folder: str, place: Place) -> int:
     try:
         lockdown.lock(folder, place.readable, 2 * place.seconds, scope_signals=False)
     except lockdown.LockdownError as error:
-        answer = {"error": f"there is no sandbox on this machine: {error}"}
-    answers = os.dup(1)
-    null = os.open("/dev/null", os.O_RDWR)
-    os.write(answers, json.dumps({"pid": os.getpid()}).encode() + b"\n")
+        answer = {"error": forkserver.printable(f"there is no sandbox on this machine: {error}")}
     line = forkserver.line()
     if not line:
         return forkserver.NO_REQUEST
+    answers, null = os.dup(1), os.open("/dev/null", os.O_RDWR)
     for standard in (0, 1, 2):
         os.dup2(null, standard)
     request = json.loads(line)
     signal.setitimer(signal.ITIMER_REAL, place.seconds)
     answer = answer or _verdict(request["job"], Link(calls_in, replies_out))
     signal.setitimer(signal.ITIMER_REAL, 0)
-    os.write(answers, json.dumps({"id": request["id"], **answer}).encode() + b"\n")
+    os.write(answers, json.dumps(answer).encode() + b"\n")
     return 0
 
 
@@ -96,10 +84,28 @@ def _verdict(job: dict[str, Any], link: Link) -> dict[str, Any]:
     except Stopped:
         return {"value": {"passed": False, "timeout": True, "reason": "out of time"}}
     except Unsupported as error:
-        return {"error": str(error)}
+        return {"error": forkserver.printable(str(error))}
     except BaseException as error:
-        return {"value": {"passed": False, "timeout": False, "reason": f"{type(error).__name__}: {error}"[:500]}}
+        return {
+            "value": {
+                "passed": False,
+                "timeout": False,
+                "reason": forkserver.printable(f"{type(error).__name__}: {error}"[:500]),
+            }
+        }
     return {"value": {"passed": True, "timeout": False, "reason": ""}}
+
+
+def _is_verdict(value: Any) -> bool:
+    """Whether a child's value is a verdict (``reward/sandbox/run.py``)."""
+    return (
+        type(value) is dict
+        and value.keys() == {"passed", "timeout", "reason"}
+        and forkserver.is_bool(value["passed"])
+        and forkserver.is_bool(value["timeout"])
+        and not (value["passed"] and value["timeout"])
+        and forkserver.is_text(value["reason"])
+    )
 
 
 def _out_of_time(*_: object) -> None:
@@ -111,42 +117,5 @@ def main(settings: str) -> None:
     place = Place(**json.loads(settings))
     sys.path[:] = [path for path in sys.path if path != sys.path[0]] + place.packages
     signal.signal(signal.SIGALRM, _out_of_time)
-    _sweep()
-    forkserver.run(partial(_pair, place=place), _folder)
-
-
-@contextmanager
-def _folder() -> Iterator[str]:
-    """Make a folder for one run, and hold its lock; remove it with all that is in it."""
-    folder = tempfile.mkdtemp(prefix=PREFIX)
-    held = _lock(folder)
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-        os.close(held)
-
-
-def _lock(folder: str) -> int:
-    """Return a descriptor that holds the lock of a folder until the last process that has it has ended.
-
-    Raises:
-        OSError: somebody else holds it.
-    """
-    held = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-    try:
-        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(held)
-        raise
-    return held
-
-
-def _sweep() -> None:
-    """Remove folders whose server was killed before it could: those that nobody holds."""
-    for folder in glob.glob(f"{tempfile.gettempdir()}/{PREFIX}*"):  # noqa: PTH207 - pathlib would cost a millisecond
-        with contextlib.suppress(OSError):
-            if time.time() - os.stat(folder, follow_symlinks=False).st_mtime > SETTLED:  # noqa: PTH116
-                held = _lock(folder)
-                shutil.rmtree(folder, ignore_errors=True)
-                os.close(held)
+    folders.sweep()
+    forkserver.run(partial(_pair, place=place), folders.run_folder, _is_verdict, one_shot=True)

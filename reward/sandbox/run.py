@@ -36,7 +36,7 @@ def _worker() -> Worker:
     environment = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     if "TMPDIR" in os.environ:  # a run's own folder, which goes with it
         environment["TMPDIR"] = os.environ["TMPDIR"]
-    return Worker(command, environment, one_shot=True)
+    return Worker(command, environment)
 
 
 _pool = Pool(max(2, os.cpu_count() or 2), _worker)

@@ -1,78 +1,211 @@
-"""Values between the tests and the code: plain JSON with tags. What is decoded is plain data, whatever was sent."""
+"""Values between the tests and the code: plain JSON with tags. What is decoded is of exact types, whatever was sent.
 
+Either side keeps its objects and sends a number for them; ``decode`` hands such tags to its caller.
+"""
+
+import datetime
 import json
-from collections.abc import Callable
+import re
+import sys
+from collections import Counter, OrderedDict, defaultdict, deque
+from collections.abc import Callable, Iterable
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
 LONGEST = 16 << 20  # bytes of one message
 PLAIN_INT = 1 << 62
+DEPTH = 200  # of a value of the code's; the tests may wrap it once more
+DEPTH_OF_TESTS = 220
+DTYPE = re.compile(r"[<>|=]?([biufc][0-9]{1,2}|U[0-9]{1,6})")  # of arrays: numbers and texts, never objects
+IDENTIFIER = re.compile(r"(?!__.*__$)[^\W\d]\w{0,199}")
+FACTORIES: dict[str, Any] = {kind.__name__: kind for kind in (int, float, str, list, set, dict, tuple, bool)}
+PLAIN_TYPES: dict[str, type] = {
+    kind.__name__: kind
+    for kind in (
+        int,
+        float,
+        complex,
+        bool,
+        str,
+        bytes,
+        bytearray,
+        list,
+        tuple,
+        set,
+        frozenset,
+        dict,
+        object,
+        type(None),
+    )
+}
+
+Keep = Callable[[Any, int], Any]  # a value without a plain form, and the depth left for it
+Resolve = Callable[[str, Any, int], Any]  # a tag that is not of plain data, its content, the depth left for it
 
 
 class WireError(ValueError):
     """A message that is none, or a value that has no plain form."""
 
 
-def encode(value: Any, keep: Callable[[Any], int] | None = None) -> Any:
-    """Return ``value`` as JSON. ``keep`` is given what has no plain form, and returns the number it goes by.
+def is_name(value: Any) -> bool:
+    """Whether ``value`` may name an attribute or a variable of the code's: no text of a subclass, no dunder."""
+    return type(value) is str and IDENTIFIER.fullmatch(value) is not None
+
+
+def encode(value: Any, keep: Keep, depth: int = DEPTH) -> Any:
+    """Return ``value`` as JSON; ``keep`` returns the JSON of what has no plain form.
 
     Raises:
-        WireError: no plain form, and no ``keep``.
+        WireError: it is nested too deeply.
     """
-    if value is None or isinstance(value, (bool, float)):
-        return value if value is None or isinstance(value, bool) else float(value)
-    if isinstance(value, int):
-        value = int(value)
+    kind = type(value)
+    if value is None or kind is bool or kind is float or kind is str:
+        return value
+    if kind is int:
         return value if -PLAIN_INT < value < PLAIN_INT else {"int": hex(value)}
-    if isinstance(value, str):
-        return str(value)
-    for kind, name in ((list, "list"), (tuple, "tuple"), (set, "set"), (frozenset, "frozenset")):
-        if isinstance(value, kind):
-            return {name: [encode(each, keep) for each in value]}
-    if isinstance(value, dict):
-        return {"dict": [[encode(key, keep), encode(each, keep)] for key, each in value.items()]}
-    if isinstance(value, (bytes, bytearray)):
-        return {"bytes": value.hex()}
-    if isinstance(value, complex):
-        return {"complex": [value.real, value.imag]}
-    if isinstance(value, (Decimal, Fraction)):
-        return {type(value).__name__: str(value)}
-    if keep is None:
-        raise WireError(f"a {type(value).__name__} cannot be handed to the code under test")
-    return {"remote": [keep(value), type(value).__name__[:80]]}
+    if depth <= 0:
+        raise WireError(f"a value of more than {DEPTH} levels")
+    if kind in COLLECTIONS:
+        return {kind.__name__: [encode(each, keep, depth - 1) for each in value]}
+    if kind in MAPPINGS:
+        pairs = [[encode(key, keep, depth - 1), encode(each, keep, depth - 1)] for key, each in value.items()]
+        if kind is defaultdict:
+            return {"defaultdict": [_factory(value.default_factory), pairs]}
+        return {kind.__name__: pairs}
+    if kind in VIEWS:
+        return {kind.__name__: [encode(each, keep, depth - 1) for each in value]}
+    if kind in WRITERS:
+        return {kind.__name__: WRITERS[kind](value)}
+    if kind is slice:
+        return {"slice": [encode(part, keep, depth - 1) for part in (value.start, value.stop, value.step)]}
+    if kind is type and value in PLAIN_TYPES.values():
+        return {"type": value.__name__}
+    found = _of_numpy(value)
+    return keep(value, depth) if found is None else found
 
 
-def decode(data: Any, remote: Callable[[int, str], Any]) -> Any:
-    """Return the value of JSON; ``remote`` stands in for what stayed on the other side.
+def decode(data: Any, resolve: Resolve, depth: int = DEPTH_OF_TESTS) -> Any:
+    """Return the value of JSON; ``resolve`` returns what tags stand for that are not of plain data.
 
     Raises:
         WireError: it is no message of ``encode``.
     """
-    if not isinstance(data, dict):
-        if isinstance(data, list):
-            raise WireError("a bare list")
+    if data is None or type(data) in (bool, int, float, str):
         return data
+    if type(data) is not dict or len(data) != 1 or depth <= 0:
+        raise WireError("no value")
+    ((tag, content),) = data.items()
     try:
-        ((name, content),) = data.items()
-        if name == "dict":
-            return {decode(key, remote): decode(value, remote) for key, value in content}
-        if name in COLLECTIONS:
-            return COLLECTIONS[name](decode(each, remote) for each in content)
-        if name == "remote":
-            return remote(int(content[0]), str(content[1]))
-        return SCALARS[name](content)
-    except (KeyError, TypeError, ValueError, IndexError, ArithmeticError) as error:
-        raise WireError(f"{type(error).__name__}") from None
+        if tag in BY_NAME:
+            return BY_NAME[tag](decode(each, resolve, depth - 1) for each in _list(content))
+        if tag in PAIRS:
+            return PAIRS[tag](_pairs(content, resolve, depth))
+        if tag == "defaultdict":
+            factory, pairs = _list(content)
+            return defaultdict(FACTORIES[factory] if factory is not None else None, _pairs(pairs, resolve, depth))
+        if tag == "slice":
+            return slice(*(decode(part, resolve, depth - 1) for part in _list(content)[:3]))
+        if tag in READERS:
+            return READERS[tag](content)
+    except (KeyError, TypeError, ValueError, IndexError, ArithmeticError, AttributeError) as error:
+        raise WireError(type(error).__name__) from None
+    return resolve(tag, content, depth)
 
 
-COLLECTIONS: dict[str, Callable[..., Any]] = {"list": list, "tuple": tuple, "set": set, "frozenset": frozenset}
-SCALARS: dict[str, Callable[[Any], Any]] = {
-    "int": lambda text: int(text, 16),
-    "bytes": bytes.fromhex,
+def _list(content: Any) -> list[Any]:
+    if type(content) is not list:
+        raise WireError("no list")
+    return content
+
+
+def _pairs(content: Any, resolve: Resolve, depth: int) -> Iterable[tuple[Any, Any]]:
+    for key, value in _list(content):
+        yield decode(key, resolve, depth - 1), decode(value, resolve, depth - 1)
+
+
+def _factory(factory: Any) -> str | None:
+    return next((name for name, kind in FACTORIES.items() if kind is factory), None)
+
+
+def _counter(pairs: Iterable[tuple[Any, Any]]) -> "Counter[Any]":
+    return Counter(dict(pairs))
+
+
+def _of_numpy(value: Any) -> Any:
+    """Return a number or an array of numpy's as JSON; None for all else."""
+    numpy = sys.modules.get("numpy")
+    if numpy is None:
+        return None
+    if isinstance(value, numpy.generic) and value.dtype.kind in "biufc":
+        return encode(value.item(), _nothing)
+    if type(value) is numpy.ndarray and DTYPE.fullmatch(value.dtype.str):
+        return {"ndarray": [value.dtype.str, list(value.shape), encode(value.ravel().tolist(), _nothing)]}
+    return None
+
+
+def _nothing(*_: Any) -> Any:
+    raise WireError("a value in an array that is none")
+
+
+def _array(content: Any) -> Any:
+    import numpy
+
+    dtype, shape, values = _list(content)
+    if type(dtype) is not str or not DTYPE.fullmatch(dtype) or not all(type(size) is int for size in shape):
+        raise WireError("no array")
+    return numpy.array(decode(values, _nothing), dtype=dtype).reshape(shape)
+
+
+def _text(kind: Callable[[str], Any]) -> Callable[[Any], Any]:
+    def read(content: Any) -> Any:
+        if type(content) is not str:
+            raise WireError("no text")
+        return kind(content)
+
+    return read
+
+
+COLLECTIONS = (list, tuple, set, frozenset, deque)
+MAPPINGS = (dict, OrderedDict, Counter, defaultdict)
+VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
+WRITERS: dict[type, Callable[[Any], Any]] = {
+    bytes: bytes.hex,
+    bytearray: bytearray.hex,
+    complex: lambda value: [value.real, value.imag],
+    Decimal: str,
+    Fraction: str,
+    range: lambda value: [value.start, value.stop, value.step],
+    datetime.date: datetime.date.isoformat,
+    datetime.datetime: datetime.datetime.isoformat,
+    datetime.time: datetime.time.isoformat,
+    datetime.timedelta: lambda value: [value.days, value.seconds, value.microseconds],
+    type(...): lambda _: None,
+    type(NotImplemented): lambda _: None,
+}
+BY_NAME: dict[str, Callable[..., Any]] = {
+    **{kind.__name__: kind for kind in COLLECTIONS},
+    "dict_keys": lambda keys: dict.fromkeys(keys).keys(),
+    "dict_values": lambda values: dict(enumerate(values)).values(),
+    "dict_items": lambda items: dict(items).items(),
+}
+PAIRS: dict[str, Callable[..., Any]] = {"dict": dict, "OrderedDict": OrderedDict, "Counter": _counter}
+READERS: dict[str, Callable[[Any], Any]] = {
+    "int": _text(lambda text: int(text, 16)),
+    "bytes": _text(bytes.fromhex),
+    "bytearray": _text(bytearray.fromhex),
     "complex": lambda parts: complex(float(parts[0]), float(parts[1])),
-    "Decimal": Decimal,
-    "Fraction": Fraction,
+    "Decimal": _text(Decimal),
+    "Fraction": _text(Fraction),
+    "range": lambda parts: range(*_list(parts)[:3]),
+    "date": _text(datetime.date.fromisoformat),
+    "datetime": _text(datetime.datetime.fromisoformat),
+    "time": _text(datetime.time.fromisoformat),
+    "timedelta": lambda parts: datetime.timedelta(*_list(parts)[:3]),
+    "ndarray": _array,
+    "type": lambda name: PLAIN_TYPES[name],
+    "ellipsis": lambda _: ...,
+    "NotImplementedType": lambda _: NotImplemented,
 }
 
 
@@ -91,6 +224,6 @@ def unpack(line: bytes) -> dict[str, Any]:
         message = json.loads(line)
     except (ValueError, RecursionError) as error:
         raise WireError(str(error)) from None
-    if not isinstance(message, dict):
+    if type(message) is not dict:
         raise WireError("no message")
     return message

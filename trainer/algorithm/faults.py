@@ -14,6 +14,7 @@ def faults(values: Mapping[str, Any]) -> list[str]:
     alone = values["ROLLOUT_N"] == 1
     shift, scale = values["REWARD_SHIFT"], values["REWARD_SCALE"]
     half = "reward_shift" if shift else "reward_scale"
+    samples = values["BATCH_SIZE"] * values["ROLLOUT_N"]
     checks = [
         (
             values["REWARD_NORM"] == "group" and alone,
@@ -35,6 +36,12 @@ def faults(values: Mapping[str, Any]) -> list[str]:
         (
             values["KL_CTRL"] == "adaptive" and not values["KL_COEF"],
             "--kl_ctrl adaptive: --kl_coef 0 loads no reference policy; give the coefficient to start from",
+        ),
+        (
+            # The weight is multiplied by 1 + e samples / horizon with |e| <= 0.2: it must stay positive.
+            values["KL_CTRL"] == "adaptive" and 5 * values["KL_HORIZON"] <= samples,
+            f"--kl_horizon {values['KL_HORIZON']}: with {samples} samples a step (--batch_size x --rollout_n) one step "
+            f"could turn the KL's weight to zero or below; take {samples} or more",
         ),
         (
             values["DUAL_CLIP"] and values["CLIP_RATIO_C"] <= 1,

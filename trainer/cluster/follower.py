@@ -1,6 +1,7 @@
 """A machine that follows machine 0: its part of Ray, from the first meeting to the end of the run."""
 
 import contextlib
+import os
 import socket
 import sys
 import time
@@ -9,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from data import models
-from trainer import folders, launch, processes
-from trainer.cluster import facts, member, node
+from reward import redact
+from trainer import folders, launch, processes, run_secret
+from trainer.cluster import facts, member, node, token
 from trainer.cluster.wire import Channel
 from trainer.environment import of_node
 from trainer.settings import Settings, UserError
@@ -89,7 +91,7 @@ class Follower:
             self._leave()
             self._say("machine 0 starts the run again")
             return {"ready": True}
-        return self._join(message["join"], message["run"], message["resources"])
+        return self._join(message["join"], message["run"], message["resources"], message["number"])
 
     def _fetch(self, path: str) -> None:
         """Fetch a model of the hub that is not here yet; where it is then, machine 0 compares."""
@@ -98,13 +100,15 @@ class Follower:
             with contextlib.suppress(models.ModelError):
                 models.find(spec, settings.output / "cache" / "models", settings.integer("SEED"), self._say)
 
-    def _join(self, head: str, name: str, resources: dict[str, int]) -> dict[str, Any]:
+    def _join(self, head: str, name: str, resources: dict[str, int], number: str) -> dict[str, Any]:
         settings = self._settings
         run = folders.Run(name, settings.output / "runs" / name, settings.output / "checkpoints" / name)
-        run.folder.mkdir(parents=True, exist_ok=True)  # not there where outputs are not shared
+        redact.make_folder(run.folder)  # not there where outputs are not shared
         self._tmp = launch.temporary_folder()
         server = launch.fork_server(settings, self._tmp)
-        environment = of_node(settings, run, self._tmp, server.python if server else None)
+        known = "" if settings.values["INSECURE_RAY"] is True else token.find(os.environ)
+        secret = run_secret.shared(known, number)
+        environment = of_node(settings, run, self._tmp, server.python if server else None, secret)
         log = run.folder / f"ray-{settings.integer('NODE_RANK')}.log"
         self._node = node.start(environment, self._tmp, log, resources, self._own, head, 0)
         try:

@@ -10,7 +10,7 @@ from typing import Any
 
 from omegaconf import DictConfig
 
-from trainer import launch
+from trainer import launch, run_secret
 from trainer.cluster import facts, node, token
 from trainer.cluster.meeting import Meeting
 from trainer.environment import head_address, of_node, ray_address, starts_ray
@@ -29,6 +29,12 @@ class Leader:
         self._settings, self._say = settings, say
         self._meeting: Meeting | None = None
         self._node: node.Node | None = None
+        self._ray_token, self._number = "", run_secret.random_number()
+
+    @property
+    def secret(self) -> str:
+        """The secret of the run's processes on all machines."""
+        return run_secret.shared(self._ray_token, self._number)
 
     def open(self) -> None:
         """Let the others come from now on, while machine 0 makes its checks.
@@ -37,27 +43,37 @@ class Leader:
             UserError: it cannot be listened at MASTER_ADDR and MASTER_PORT, or there can be no token.
         """
         settings = self._settings
-        if not starts_ray(settings):
-            return
         insecure, known = settings.values["INSECURE_RAY"] is True, ""
+        if not starts_ray(settings):
+            if _asks_for_token():
+                self._token(make=False)
+            return
         if insecure:
             self._say("warning: --insecure_ray: whoever reaches Ray's ports on these machines can run code on them")
         else:
-            known = token.find(os.environ)
-        if not known and not insecure:
-            try:
-                known = token.make(os.environ)
-            except OSError as error:
-                raise UserError(
-                    f"{token.place(os.environ)}: Ray's token cannot be written ({error.strerror})"
-                ) from None
-            self._say(
-                f"made a token for Ray in {token.place(os.environ)}; the other machines need that file, or its text in "
-                "RAY_AUTH_TOKEN"
-            )
+            known, made = self._token()
+            if made:
+                self._say(
+                    f"made a token for Ray in {token.place(os.environ)}; the other machines need that file, or its "
+                    "text in RAY_AUTH_TOKEN"
+                )
+        self._ray_token = known
         address, port = head_address(settings), settings.integer("MASTER_PORT")
         self._meeting = Meeting(address, port, settings.integer("NNODES"), known)
         self._meeting.open()
+
+    def _token(self, make: bool = True) -> tuple[str, bool]:
+        """Return Ray's token, and whether it was made here."""
+        try:
+            line = token.secure(os.environ)
+            if line:
+                self._say(line)
+            known = token.find(os.environ)
+            return (token.make(os.environ), True) if make and not known else (known, False)
+        except token.TokenError as error:
+            raise UserError(str(error)) from None
+        except OSError as error:
+            raise UserError(f"{token.place(os.environ)}: Ray's token cannot be written ({error.strerror})") from None
 
     def assemble(self, plan: Plan, run: Run) -> list[str]:
         """Wait for the others, and compare what they have and see; return the addresses of those without the outputs.
@@ -114,13 +130,13 @@ class Leader:
         meeting, settings = self._meeting, self._settings
         if meeting is None:
             return
-        environment, head = of_node(settings, run, tmp, python), ray_address(settings)
+        environment, head = of_node(settings, run, tmp, python, self.secret), ray_address(settings)
         log = run.folder / "ray-0.log"
         resources = {key: number for key, number in config.ray_kwargs.node.items() if number is not None}
         self._node = node.start(environment, tmp, log, resources, meeting.address, "", int(head.rpartition(":")[2]))
         try:
             self._node.wait()
-            answers = meeting.ask(join=head, run=run.name, resources=resources)
+            answers = meeting.ask(join=head, run=run.name, resources=resources, number=self._number)
         except (node.NodeError, UserError) as error:
             raise launch.RunFailed(f"{error}; its log: {log}") from None
         faults = [
@@ -175,3 +191,8 @@ class Leader:
         finally:
             if self._meeting is not None:
                 self._meeting.end(status, text)
+
+
+def _asks_for_token() -> bool:
+    """Whether Ray on this machine asks for its token, as it does unless it is told not to."""
+    return os.environ.get(token.MODE, "token").lower() == "token"

@@ -10,12 +10,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from trainer.cluster import facts
-from trainer.cluster.wire import Channel, RefusedError, greet_member
+from trainer.cluster import admission, facts
+from trainer.cluster.wire import NOT_A_NODE, Channel
 from trainer.settings import UserError
 
 REPORT_EVERY = 30.0  # seconds
 LINGER = 3.0  # seconds for machines that are just coming, to be told of a fault
+NAMED = 8  # addresses that were refused
 ANSWER = 300.0  # seconds for an answer: a machine may read models, or end its processes
 
 
@@ -44,7 +45,7 @@ class Meeting:
         self._complete = False
         self._strangers: set[str] = set()  # addresses with another token
         self._changed = threading.Condition()
-        self._listener: socket.socket | None = None
+        self._admission: admission.Admission | None = None
         self._end: dict[str, Any] | None = None
 
     def open(self) -> None:
@@ -53,14 +54,19 @@ class Meeting:
         Raises:
             UserError: it cannot be listened there, or Ray will not be able to.
         """
-        port = self.port
+        port, found = self.port, None
         try:
-            self._listener = socket.create_server((self.address, port), backlog=self.nodes + 8)
+            found = socket.create_server((self.address, port), backlog=admission.WAITING)
             port = self.port + 1  # Ray's
             socket.create_server((self.address, port)).close()
-        except OSError as error:
+        except (OSError, UnicodeError) as error:
+            if found is not None:
+                found.close()
+            if isinstance(error, UnicodeError):  # of a name that can be none
+                error = OSError(errno.EADDRNOTAVAIL, str(error))
             raise UserError(_unheard(self.address, self.port, port, error)) from None
-        threading.Thread(target=self._accept, daemon=True).start()
+        self._admission = admission.Admission(found, self._token, self._admit, self._refuse)
+        self._admission.start()
 
     def gather(self, mine: dict[str, Any], say: Callable[[str], None], patience: float) -> None:
         """Wait until every machine is here and is found to fit.
@@ -146,12 +152,12 @@ class Meeting:
             members = list(self.members.values())
         for member in members:
             member.channel.send(**self._end)
-        if status and self._listener is not None and len(members) < self.nodes - 1:
+        if status and self._admission is not None and len(members) < self.nodes - 1:
             time.sleep(LINGER)
         for member in members:
             member.channel.close()
-        if self._listener is not None:
-            self._listener.close()
+        if self._admission is not None:
+            self._admission.close()
 
     def _missing(self, ranks: list[str], patience: float) -> str:
         text = (
@@ -163,42 +169,37 @@ class Meeting:
             text += f"; somebody at {', '.join(sorted(self._strangers))} was refused, who has another token of Ray"
         return text
 
-    def _accept(self) -> None:
-        assert self._listener is not None
-        while True:
-            try:
-                connection, (address, _) = self._listener.accept()
-            except OSError:  # closed
-                return
-            threading.Thread(target=self._serve, args=(connection, address), daemon=True).start()
+    def _admit(self, connection: socket.socket, address: str) -> None:
+        threading.Thread(target=self._serve, args=(Channel(connection), address), daemon=True).start()
 
-    def _serve(self, connection: socket.socket, address: str) -> None:
+    def _refuse(self, address: str) -> None:
+        if len(self._strangers) < NAMED:
+            self._strangers.add(address)
+
+    def _serve(self, channel: Channel, address: str) -> None:
         """Hear one machine out until its connection ends."""
-        channel = Channel(connection)
         member = None
         try:
-            greet_member(channel, self._token)
             channel.beat()
             while True:
                 message = channel.poll(3600)
                 if message is None:
                     continue
                 if "hello" in message:
-                    member = self._welcome(Member(message["hello"] | {"address": address}, channel))
+                    member = self._welcome(Member(_facts(message["hello"]) | {"address": address}, channel))
                     if member is None:
                         return
                 elif "refused" in message:
-                    self._note(*message["refused"])
+                    self._note(*map(str, message["refused"]))
                 elif member is not None and "gone" in message:
                     member.gone = f"{member.name} has ended: {message['gone']}"
                 elif member is not None:
                     member.replies.put(message)
-        except RefusedError:
-            self._strangers.add(address)
         except ConnectionError as error:
             if member is not None and not member.gone:
                 member.gone = f"{member.name} has gone: {error}"
         finally:
+            channel.close()
             with self._changed:
                 self._changed.notify_all()
 
@@ -240,6 +241,14 @@ class Meeting:
         with self._changed:
             self._faults += faults
             self._changed.notify_all()
+
+
+def _facts(said: Any) -> dict[str, Any]:
+    """Return what a machine says of itself, if it has the form without which it cannot be named nor reached."""
+    kinds = {"rank": int, "host": str, "own_address": str, "port": int} | dict.fromkeys(("packages", "settings"), dict)
+    if not isinstance(said, dict) or any(not isinstance(said.get(key), kind) for key, kind in kinds.items()):
+        raise ConnectionError(NOT_A_NODE)
+    return said
 
 
 def _unheard(address: str, first: int, port: int, error: OSError) -> str:

@@ -1,5 +1,6 @@
 """The side of a machine that follows: it comes to machine 0, does what it is told, and ends with it."""
 
+import contextlib
 import os
 import socket
 import time
@@ -7,10 +8,12 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from trainer.cluster import token
-from trainer.cluster.wire import Channel, RefusedError, greet_leader
+from trainer.cluster.handshake import HANDSHAKE, RefusedError, greet_leader
+from trainer.cluster.wire import Channel
 from trainer.knobs import load_knobs
 
 RETRY = 1.0  # seconds
+SHORTEST = 2.0  # seconds for the first handshake, which the kernel of a flooded machine 0 may have lost
 TELLING = 5.0  # seconds to tell machine 0 of a fault
 
 
@@ -28,33 +31,58 @@ def connect(
     Raises:
         NoLeaderError: it cannot be had.
     """
-    deadline, told = time.monotonic() + patience, False
+    deadline, told, longest = time.monotonic() + patience, False, SHORTEST
     while True:
-        known = "" if insecure else token.find(os.environ)
+        known = "" if insecure else _token(say)
+        reached = False
         try:
-            channel = Channel(socket.create_connection((address, port), timeout=5, source_address=(own, 0)))
-            if not known and not insecure:
-                channel.close()
-                raise NoLeaderError(_no_token(address))
-            greet_leader(channel, known)
+            with contextlib.ExitStack() as stack:
+                connection = socket.create_connection((address, port), timeout=5, source_address=(own, 0))
+                stack.enter_context(connection)
+                reached = True
+                if not known and not insecure:
+                    raise NoLeaderError(_no_token(address))
+                left = deadline - time.monotonic()
+                received = greet_leader(connection, known, min(longest, max(SHORTEST, left)))
+                stack.pop_all()
         except RefusedError:
             raise NoLeaderError(
                 f"machine 0 at {address} has another token of Ray; bring its {token.place(os.environ)} here, or export "
                 "the same RAY_AUTH_TOKEN on all (with --insecure_ray on all there is none)"
             ) from None
-        except OSError as error:
+        except (OSError, UnicodeError) as error:  # UnicodeError: of a name that can be none
             if time.monotonic() >= deadline:
-                raise NoLeaderError(
-                    f"MASTER_ADDR={address} MASTER_PORT={port}: machine 0 was not reached within {patience:.0f} s "
-                    f"(JOIN_TIMEOUT; {error.strerror or error}); start it there with NODE_RANK=0, and see that the "
-                    "port is open"
-                ) from None
+                raise NoLeaderError(_not_had(address, port, patience, error, reached)) from None
             if not told and say is not None:
                 say(f"waiting for machine 0 at {address}:{port} (at most {patience:.0f} s, JOIN_TIMEOUT)")
                 told = True
+            longest = min(HANDSHAKE, 2 * longest)
             time.sleep(RETRY)
             continue
-        return channel
+        return Channel(connection, received)
+
+
+def _not_had(address: str, port: int, patience: float, error: Exception, reached: bool) -> str:
+    where, why = f"MASTER_ADDR={address} MASTER_PORT={port}", getattr(error, "strerror", None) or error
+    if reached:
+        return (
+            f"{where}: a program answers there, but no machine 0 within {patience:.0f} s (JOIN_TIMEOUT; {why}); see "
+            "that no other program listens at that port, and that machine 0 runs"
+        )
+    return (
+        f"{where}: machine 0 was not reached within {patience:.0f} s (JOIN_TIMEOUT; {why}); start it there with "
+        "NODE_RANK=0, and see that the port is open"
+    )
+
+
+def _token(say: Callable[[str], None] | None) -> str:
+    try:
+        line = token.secure(os.environ)
+    except token.TokenError as error:
+        raise NoLeaderError(str(error)) from None
+    if line and say is not None:
+        say(line)
+    return token.find(os.environ)
 
 
 def _no_token(address: str) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from reward import redact
 from trainer.failure import find_cause
 
 UP = "Ray runtime started"  # ray/scripts/scripts.py says so on standard output
@@ -72,7 +73,7 @@ def start(
     words += [f"--node-ip-address={address}", f"--temp-dir={tmp}", "--log-style=record", "--log-color=false"]
     words += [f"--address={head}"] if head else ["--head", f"--port={port}", "--include-dashboard=false"]
     words += [f"--{name.replace('_', '-')}={number}" for name, number in resources.items()]
-    with log.open("wb") as output:
+    with redact.open_log(log) as output:
         process = subprocess.Popen(
             [sys.executable, "-m", "trainer.guard", str(tmp), *words],
             stdin=subprocess.PIPE,  # that it ends tells the guard that this process has ended

@@ -1,23 +1,35 @@
 """Ray's token, which every machine of a run must have: who can reach Ray's port with it can run code.
 
 Ray looks for it in RAY_AUTH_TOKEN, in the file that RAY_AUTH_TOKEN_PATH names, and in ~/.ray/auth_token, in this order;
-so does this module, on the standard library alone.
+so does this module, on the standard library alone. Ray makes that file too, but with the umask, which lets every user
+of the machine read it: so the kit makes it before Ray does, and tightens one that is there.
 """
 
 import contextlib
 import os
 import secrets
+import stat
 from collections.abc import Mapping
 from pathlib import Path
 
 MODE = "RAY_AUTH_MODE"
+LONGEST = 4096  # bytes of a token
+OTHERS = stat.S_IRWXG | stat.S_IRWXO
+WAY_ROUND = "or export the token in RAY_AUTH_TOKEN"
+
+
+class TokenError(Exception):
+    """The file of the token cannot be trusted; the message says why, and what to do."""
+
+
+TOKEN = "RAY_AUTH_TOKEN"
 
 
 def find(environ: Mapping[str, str]) -> str:
     """Return the token; an empty text where there is none."""
     if environ.get("RAY_AUTH_TOKEN", "").strip():
         return environ["RAY_AUTH_TOKEN"].strip()
-    with contextlib.suppress(OSError):
+    with contextlib.suppress(OSError, ValueError):  # ValueError: not UTF-8; ``secure`` says so
         return place(environ).read_text(encoding="utf-8").strip()
     return ""
 
@@ -28,18 +40,110 @@ def place(environ: Mapping[str, str]) -> Path:
     return Path(named).expanduser() if named else Path.home() / ".ray" / "auth_token"
 
 
+def secure(environ: Mapping[str, str]) -> str:
+    """See to it that nobody else reads or replaces the token's file, if it is used; return what was changed, in a line.
+
+    Raises:
+        TokenError: that cannot be.
+    """
+    if environ.get("RAY_AUTH_TOKEN", "").strip():
+        return ""
+    path = place(environ)
+    try:
+        link = os.lstat(path)
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # no waiting for a pipe's writer
+    except (FileNotFoundError, NotADirectoryError):
+        if path.is_symlink():
+            raise TokenError(f"{path}: a link to nothing; remove it, {WAY_ROUND}") from None
+        return ""
+    except OSError as error:
+        raise TokenError(f"{path}: Ray's token cannot be read ({error.strerror}); make it yours, {WAY_ROUND}") from None
+    try:
+        found = os.fstat(descriptor)
+        for each in (link, found):
+            if each.st_uid not in (os.geteuid(), 0):
+                raise TokenError(
+                    f"{path}: Ray's token belongs to another user; replace it by one of yours, {WAY_ROUND}"
+                )
+        if not stat.S_ISREG(found.st_mode):
+            raise TokenError(f"{path}: Ray's token is no file; remove it, {WAY_ROUND}")
+        _check_text(path, os.read(descriptor, LONGEST + 1))
+        changed = [_tighten(path, descriptor, found, OTHERS)]
+    finally:
+        os.close(descriptor)
+    changed.append(_secure_folder(path.resolve().parent))
+    return "; ".join(line for line in changed if line)
+
+
+def _check_text(path: Path, text: bytes) -> None:
+    if len(text) > LONGEST or not text.strip().isascii() or not text.strip().decode("ascii", "replace").isprintable():
+        raise TokenError(f"{path}: Ray's token is no line of text; remove it, {WAY_ROUND}")
+
+
+def _secure_folder(folder: Path) -> str:
+    """Keep others from replacing the file; what they may read of its folder is not asked."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        found = os.fstat(descriptor)
+        if found.st_uid not in (os.geteuid(), 0):
+            raise TokenError(f"{folder}: the folder of Ray's token belongs to another user; move it, {WAY_ROUND}")
+        if found.st_mode & stat.S_ISVTX:  # as in /tmp: what is another's cannot be replaced
+            return ""
+        return _tighten(folder, descriptor, found, stat.S_IWGRP | stat.S_IWOTH)
+    finally:
+        os.close(descriptor)
+
+
+def _tighten(path: Path, descriptor: int, found: os.stat_result, bits: int) -> str:
+    """Take ``bits`` from the mode."""
+    if found.st_uid != os.geteuid():  # the administrator's, who may have let a group read it
+        bits &= ~stat.S_IRGRP
+    before = stat.S_IMODE(found.st_mode)
+    if not before & bits:
+        return ""
+    after = 0o700 if stat.S_ISDIR(found.st_mode) else 0o600
+    with contextlib.suppress(OSError):
+        os.fchmod(descriptor, after)
+    if os.fstat(descriptor).st_mode & bits:  # some file systems take the call and change nothing
+        raise TokenError(
+            f"{path}: others on this machine can {'read' if bits & stat.S_IROTH else 'replace'} Ray's token (mode "
+            f"{before:04o}), and that cannot be changed; run chmod {after:o} there, {WAY_ROUND}"
+        )
+    return f"{path}: others could {'read' if bits & stat.S_IROTH else 'replace'} Ray's token; now {after:04o}"
+
+
 def make(environ: Mapping[str, str]) -> str:
-    """Make a token where there is none; return it.
+    """Make a token where there is none; return it, or the one that another process has just made.
 
     Raises:
         OSError: its file cannot be written.
     """
     path, token = place(environ), secrets.token_hex(32)
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "w") as file:
-        file.write(token)
+    _make_folder(path.parent)
+    new = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+    try:
+        with os.fdopen(descriptor, "w") as file:
+            file.write(token)
+            file.flush()
+            os.fsync(file.fileno())
+        try:
+            os.link(new, path)  # unlike a rename, it replaces nothing
+        except OSError:  # it is there, perhaps empty; or this file system has no links
+            other = find(environ)
+            if other:
+                return other
+            new.replace(path)
+    finally:
+        new.unlink(missing_ok=True)
     return token
+
+
+def _make_folder(folder: Path) -> None:
+    """Make a folder and those above it for its owner alone; ``Path.mkdir`` makes those above with the umask."""
+    if not folder.is_dir():
+        _make_folder(folder.parent)
+        folder.mkdir(mode=0o700, exist_ok=True)
 
 
 def mode(insecure: bool) -> dict[str, str]:

@@ -1,13 +1,12 @@
 """The connection between two machines of a run: JSON lines over TCP, after both have shown that they have the token.
 
+What is sent before that is the matter of ``handshake``.
+
 Standard library only: it is used before anything is installed, to tell of a fault in what was typed.
 """
 
 import contextlib
-import hashlib
-import hmac
 import json
-import secrets
 import select
 import socket
 import threading
@@ -16,20 +15,19 @@ from typing import Any
 
 BEAT = 5.0  # seconds between signs of life
 SILENCE = 30.0  # seconds without one, after which the other machine has gone
-HANDSHAKE = 10.0  # seconds
+SENDING = 10.0  # seconds to deliver a message to one that does not read
 LONGEST = 1 << 20  # bytes of a message
-
-
-class RefusedError(Exception):
-    """The other side has another token."""
+NOT_A_NODE = "handshake failed: not a ppo-kit node"
 
 
 class Channel:
     """One connection. ``poll`` is for one thread, ``send`` for any."""
 
-    def __init__(self, connection: socket.socket) -> None:
+    def __init__(self, connection: socket.socket, received: bytes = b"") -> None:
+        """Take over a connection, and what was ``received`` behind the handshake."""
+        connection.settimeout(SENDING)
         self._socket = connection
-        self._buffer = bytearray()
+        self._buffer = bytearray(received)
         self._sending = threading.Lock()
         self._heard = time.monotonic()
         self._open = True
@@ -41,8 +39,12 @@ class Channel:
 
     def send(self, **message: Any) -> None:
         """Send a message; one that cannot be delivered shows in ``poll``, as the connection's end."""
-        with self._sending, contextlib.suppress(OSError):
-            self._socket.sendall(json.dumps(message).encode() + b"\n")
+        with self._sending:
+            try:
+                self._socket.sendall(json.dumps(message).encode() + b"\n")
+            except OSError:  # a part of it may have gone out: what follows would not be read as it is meant
+                with contextlib.suppress(OSError):
+                    self._socket.shutdown(socket.SHUT_RDWR)
 
     def poll(self, seconds: float) -> dict[str, Any] | None:
         """Return the next message, None if there is none within ``seconds``.
@@ -52,18 +54,12 @@ class Channel:
         """
         deadline = time.monotonic() + seconds
         while True:
-            end = self._buffer.find(b"\n")
-            if end >= 0:
-                line, self._buffer = bytes(self._buffer[:end]), self._buffer[end + 1 :]
-                message = _parsed(line)
-                if "beat" in message:
-                    continue
+            message = self._next()
+            if message is not None:
                 return message
-            if len(self._buffer) > LONGEST:
-                raise ConnectionError("a message has no end")
+            left = max(0.0, deadline - time.monotonic())
             try:
-                wait = min(max(0.0, deadline - time.monotonic()), SILENCE)
-                ready = select.select([self._socket], [], [], wait)[0]
+                ready = self._readable(min(left, SILENCE))
                 chunk = self._socket.recv(1 << 16) if ready else None
             except (OSError, ValueError) as error:  # ValueError: closed by this side
                 raise ConnectionError(str(error)) from None
@@ -74,8 +70,25 @@ class Channel:
                 self._buffer += chunk
             elif time.monotonic() - self._heard >= SILENCE:
                 raise ConnectionError(f"no sign of life for {SILENCE:.0f} s")
-            elif time.monotonic() >= deadline:
-                return None
+            if left == 0:  # also where beats come without end
+                return self._next()
+
+    def _next(self) -> dict[str, Any] | None:
+        """Take the first message that is no beat off the buffer."""
+        while (end := self._buffer.find(b"\n", 0, LONGEST + 1)) >= 0:
+            line = bytes(self._buffer[:end])
+            del self._buffer[: end + 1]  # which moves nothing
+            message = parsed(line)
+            if "beat" not in message:
+                return message
+        if len(self._buffer) > LONGEST:
+            raise ConnectionError("a message has no end")
+        return None
+
+    def _readable(self, seconds: float) -> bool:
+        poller = select.poll()  # select.select takes no descriptor above 1023
+        poller.register(self._socket, select.POLLIN)
+        return bool(poller.poll(seconds * 1000))
 
     def beat(self) -> None:
         """Show signs of life from now on, in a thread of its own."""
@@ -95,49 +108,16 @@ class Channel:
         self._socket.close()
 
 
-def _parsed(line: bytes) -> dict[str, Any]:
+def parsed(line: bytes) -> dict[str, Any]:
+    """Return the message that a line holds.
+
+    Raises:
+        ConnectionError: it holds none.
+    """
     try:
         message = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):  # RecursionError: brackets, a thousand deep
         message = None
     if not isinstance(message, dict):
-        raise ConnectionError("it is no machine of a run")
+        raise ConnectionError(NOT_A_NODE)
     return message
-
-
-def _proof(token: str, who: str, one: str, other: str) -> str:
-    return hmac.new(token.encode(), f"{who} {one} {other}".encode(), hashlib.sha256).hexdigest()
-
-
-def greet_leader(channel: Channel, token: str) -> None:
-    """Show the leader that this machine has the token, and see that the leader has it.
-
-    Raises:
-        RefusedError: they differ.
-        ConnectionError: no leader is there.
-    """
-    challenge = str((channel.poll(HANDSHAKE) or {}).get("challenge", ""))
-    if not challenge:
-        raise ConnectionError("it is no machine of a run")
-    own = secrets.token_hex(16)
-    channel.send(challenge=own, proof=_proof(token, "member", challenge, own))
-    answer = str((channel.poll(HANDSHAKE) or {}).get("proof", ""))
-    if not hmac.compare_digest(answer, _proof(token, "leader", challenge, own)):
-        raise RefusedError
-
-
-def greet_member(channel: Channel, token: str) -> None:
-    """Do the same from the other side.
-
-    Raises:
-        RefusedError: they differ.
-        ConnectionError: it is no machine of a run.
-    """
-    own = secrets.token_hex(16)
-    channel.send(challenge=own)
-    answer = channel.poll(HANDSHAKE) or {}
-    theirs = str(answer.get("challenge", ""))
-    if not hmac.compare_digest(str(answer.get("proof", "")), _proof(token, "member", own, theirs)):
-        channel.send(proof="")
-        raise RefusedError
-    channel.send(proof=_proof(token, "leader", own, theirs))

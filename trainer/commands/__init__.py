@@ -5,6 +5,7 @@ import importlib
 from collections.abc import Sequence
 from pathlib import Path
 
+from reward.wording import shown
 from trainer.knobs import COMMANDS
 from trainer.settings import Settings, UserError
 
@@ -17,8 +18,12 @@ def run(name: str, settings: Settings, words: Sequence[str]) -> int:
     Raises:
         UserError: with the faults found.
     """
+    if not all(word.strip() for word in words):
+        raise UserError(f"{name}: a word is empty (an unset shell variable?); give the name that is meant")
     if settings.overrides and name not in ("check", "check_reward"):
-        raise UserError(f"{name}: overrides for verl are of no effect: leave out {' '.join(settings.overrides)}")
+        raise UserError(
+            f"{name}: overrides for verl are of no effect: leave out {shown(' '.join(settings.overrides), 200)}"
+        )
     status: int = importlib.import_module(f"trainer.commands.{name}").run(settings, words)
     return status
 
@@ -26,4 +31,4 @@ def run(name: str, settings: Settings, words: Sequence[str]) -> int:
 def no_such_run(name: str, names: Sequence[str], folder: Path) -> str:
     """Return what to say of a run that does not exist: the nearest that do."""
     near = difflib.get_close_matches(name, names, n=3, cutoff=0.3)
-    return f"no such run in {folder}" + (f"; there are {', '.join(near)}" if near else "; there is none like it")
+    return f"no such run in {shown(folder)}" + (f"; there are {', '.join(near)}" if near else "; there is none like it")

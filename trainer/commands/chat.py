@@ -4,6 +4,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from reward.wording import shown
 from trainer import chosen
 from trainer.settings import Settings, UserError
 
@@ -18,7 +19,7 @@ def run(settings: Settings, words: Sequence[str]) -> int:
         UserError: there is no such model.
     """
     if len(words) > 1 or (words and "MODEL_PATH" in settings.given):
-        raise UserError(f"chat: one model is wanted, as in ./train.sh chat RUN, not {list(words)}")
+        raise UserError(f"chat: one model is wanted, as in ./train.sh chat RUN, not {shown(' '.join(words)) or 'none'}")
     name = words[0] if words else settings.text("MODEL_PATH")
     folder, called = chosen.model(settings, "chat", name, _say)
     talk = Conversation(settings, folder)
@@ -65,9 +66,10 @@ class Conversation:
         transformers.logging.set_verbosity_error()
         transformers.utils.logging.disable_progress_bar()
         self._device = "cuda" if settings.text("DEVICE") == "cuda" else "cpu"
-        self._tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+        self._tokenizer = transformers.AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
         dtype = getattr(torch, settings.text("DTYPE"))
-        self._model = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=dtype).to(self._device).eval()
+        model = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=dtype, trust_remote_code=False)
+        self._model = model.to(self._device).eval()
         self._sampling: dict[str, Any] = {"do_sample": False}
         if "ROLLOUT_TEMPERATURE" in settings.given:
             self._sampling = {"do_sample": True, "temperature": settings.values["ROLLOUT_TEMPERATURE"]}

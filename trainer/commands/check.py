@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from data import parquet
+from reward.wording import shown
 from trainer import processes
 from trainer.findings import Finding
 from trainer.preflight import Plan, fatal
@@ -19,7 +20,7 @@ def run(settings: Settings, words: Sequence[str]) -> int:
         UserError: a word that is no flag.
     """
     if words:
-        raise UserError(f"check: it takes the flags of a run; leave out {' '.join(words)}")
+        raise UserError(f"check: it takes the flags of a run; leave out {shown(' '.join(words), 200)}")
     started = time.monotonic()
     traces = processes.Traces()
     try:

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 
 from data import parquet
-from trainer import preflight, reward_check
+from reward.wording import shown
+from trainer import folders, preflight, reward_check
 from trainer.settings import Settings, UserError
 
 
@@ -16,11 +17,11 @@ def run(settings: Settings, words: Sequence[str]) -> int:
         UserError: the data has faults, or good and bad answers cannot be told apart.
     """
     if words:
-        raise UserError(f"check_reward: the data is given by --data; leave out {' '.join(words)}")
+        raise UserError(f"check_reward: the data is given by --data; leave out {shown(' '.join(words), 200)}")
     reward = settings.reward
     if not (reward.by_rule or reward.by_model or settings.text("REWARD_FN")) or reward_check.is_overridden(settings):
         raise UserError("check_reward: only rules, --reward_fn and --reward_model can be checked")
-    faults = reward_check.function_faults(settings)
+    faults = [*folders.output_faults(settings), *reward_check.function_faults(settings)]
     if faults:
         raise UserError(*faults)
     try:
@@ -29,7 +30,8 @@ def run(settings: Settings, words: Sequence[str]) -> int:
         raise UserError(*error.faults) from None
     except parquet.TooMuch as error:
         raise UserError(f"--data {error}: it takes long to read, so leave out --dry_run") from None
-    for line in reward_check.try_out(settings, train_file).lines:
+    verdict = reward_check.try_out(settings, train_file)
+    for line in verdict.lines:
         print(line)
     if reward.by_model:
         from trainer import reward_model
@@ -40,5 +42,10 @@ def run(settings: Settings, words: Sequence[str]) -> int:
         for line in reward_model.try_out(settings, spec):
             print(line)
     if settings.values["REWARD_CHECK"] and reward.kind != "model":
-        print("good and bad answers can be told apart")
+        if len(verdict.unchecked) >= len(verdict.lines) > 0:
+            print("no good and bad answers were compared: nothing is known of the reward on these rows")
+        elif verdict.unchecked:
+            print(f"good and bad answers can be told apart, but for {', '.join(verdict.unchecked)}, not checked")
+        else:
+            print("good and bad answers can be told apart")
     return 0

@@ -13,9 +13,12 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from data import parquet
+from reward import redact
 from reward.errors import RewardFunctionError
+from reward.secret import hidden_in
+from reward.wording import expanded, is_folder, shown
 from reward.zscore import ZScores
-from trainer import answers, chosen, judge, launch, processes, reward_check, scores
+from trainer import answers, chosen, folders, judge, launch, processes, reward_check, scores
 from trainer.commands.score import reward_model_of, reward_of
 from trainer.environment import of_device
 from trainer.failure import describe
@@ -30,11 +33,20 @@ def run(settings: Settings, words: Sequence[str]) -> int:
         RunFailed: the model cannot answer.
     """
     if len(words) > 1 or (words and "MODEL_PATH" in settings.given):
-        raise UserError(f"eval: one model is wanted, as in ./train.sh eval RUN, not {list(words)}")
+        raise UserError(f"eval: one model is wanted, as in ./train.sh eval RUN, not {shown(' '.join(words)) or 'none'}")
+    if not words and "MODEL_PATH" not in settings.given:
+        runs = [
+            path.name for path in sorted((settings.output / "runs").glob("*/"), key=lambda path: path.stat().st_mtime)
+        ]
+        there = f"; the last runs: {', '.join(map(shown, runs[-3:]))}" if runs else ""
+        raise UserError(f"eval: which model? Name a run or a model, as in ./train.sh eval RUN{there}")
     name = words[0] if words else settings.text("MODEL_PATH")
+    if not name:
+        raise UserError("eval: an empty word ('', perhaps of an unset variable) names no model")
     asked, settings = settings, _with_what_the_run_was_given(settings, name)
     judged, faults = judge.plan(settings)
-    faults += reward_check.function_faults(settings)
+    faults += [*folders.output_faults(settings), *reward_check.function_faults(settings)]
+    faults = faults or reward_check.import_faults(settings)
     if faults:
         raise UserError(*faults)
     rows = _rows(settings)
@@ -43,10 +55,12 @@ def run(settings: Settings, words: Sequence[str]) -> int:
         score = reward.line_scorer()
     except RewardFunctionError as error:
         raise UserError(str(error)) from None
-    stamp = f"{Path(name).name.replace(':', '-')}-{time.strftime('%Y%m%d-%H%M%S')}.jsonl"
-    out = Path(asked.text("RESULT_PATH") or settings.output / "evals" / stamp)
+    stamp = f"{Path(name).name.replace(':', '-')[: folders.PART]}-{time.strftime('%Y%m%d-%H%M%S')}.jsonl"
+    out = expanded(asked.text("RESULT_PATH")) if asked.text("RESULT_PATH") else settings.output / "evals" / stamp
     if out.exists():
-        raise UserError(f"eval: {out} is there already; remove it, or name another file with --out")
+        raise UserError(f"eval: {shown(out)} is there already; remove it, or name another file with --out")
+    if fault := folders.file_fault(out):
+        raise UserError(f"eval: {shown(out)} cannot be written: {fault}; name another file with --out")
     folder, called = chosen.model(settings, "eval", name, lambda text: print(text, flush=True))
     out.parent.mkdir(parents=True, exist_ok=True)
     count = pq.read_metadata(rows).num_rows
@@ -68,7 +82,7 @@ def run(settings: Settings, words: Sequence[str]) -> int:
 
 def _with_what_the_run_was_given(settings: Settings, name: str) -> Settings:
     """Return the settings, with those of a run under what is given now: its data, its reward."""
-    if not (settings.output / "runs" / name).is_dir() or Path(name).name != name:
+    if not name or not is_folder(settings.output / "runs" / name) or Path(name).name != name:
         return settings
     return read_settings({**os.environ, "RESUME": name}, settings.overrides)
 
@@ -157,6 +171,7 @@ def _write(
     row: dict[str, Any], scoring: Future[dict[str, Any]] | None, file: Any, results: list[dict[str, Any]]
 ) -> None:
     result = {**row, "score": None, "unscored": 1.0} if scoring is None else {**row, **scoring.result()}
+    result = hidden_in(result)
     file.write(json.dumps(result, ensure_ascii=False) + "\n")
     file.flush()
     results.append(result)
@@ -179,11 +194,11 @@ def _made(job: answers.Job, path: Path, log: Path, device: dict[str, str]) -> It
     environment = {**os.environ, **device, "VLLM_NO_USAGE_STATS": "1"}
     answered = Path(job.out)
     answered.touch()
-    with log.open("wb") as output, answered.open("rb") as lines:
+    with redact.open_log(log) as output, redact.LogPipe(output) as pipe, answered.open("rb") as lines:
         process = subprocess.Popen(
             [sys.executable, "-m", "trainer.answers", str(path)],
             stdin=subprocess.DEVNULL,
-            stdout=output,
+            stdout=pipe.fd,
             stderr=subprocess.STDOUT,
             env=environment,
             start_new_session=True,

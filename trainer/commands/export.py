@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from reward.wording import shown
 from trainer import chosen, launch
 from trainer.checkpoints import step_of
 from trainer.settings import Settings, UserError
@@ -15,7 +16,8 @@ def run(settings: Settings, words: Sequence[str]) -> int:
         UserError: the run or the step is not there, or the folder to write is.
     """
     if len(words) != 1:
-        raise UserError(f"export: the name of one run is wanted, as in ./train.sh export RUN, not {list(words)}")
+        given = shown(" ".join(words)) or "none"
+        raise UserError(f"export: the name of one run is wanted, as in ./train.sh export RUN, not {given}")
     found = chosen.run(settings, "export", words[0])
     checkpoint = chosen.checkpoint(settings, "export", found)
     step = step_of(checkpoint)

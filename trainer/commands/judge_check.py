@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from reward.judge import check as judging
 from reward.judge.config import ConfigError, JudgeConfig, key_faults, unpriced
 from reward.judge.providers import PROVIDERS, Endpoint
+from reward.wording import shown
 from trainer import judge
 from trainer.settings import Settings, UserError
 
@@ -19,7 +20,8 @@ def run(settings: Settings, words: Sequence[str]) -> int:
         UserError: the file, a key or a model is not there.
     """
     if len(words) > 1:
-        raise UserError(f"judge_check: one JSONL file is wanted, as in ./train.sh judge_check FILE, not {list(words)}")
+        given = shown(" ".join(words)) or "none"
+        raise UserError(f"judge_check: one JSONL file is wanted, as in ./train.sh judge_check FILE, not {given}")
     try:
         found = judge.config(settings)
         name = words[0] if words else _ready_set(found.prompts.preset)
@@ -52,8 +54,8 @@ def _judges(found: JudgeConfig) -> list[JudgeConfig]:
     judges = []
     for model in filter(None, map(str.strip, found.model.split(","))):
         provider, _, rest = model.partition(":")
-        endpoint = Endpoint(found.api_type, model, found.base_url)
+        endpoint = Endpoint(found.api_type, model, found.base_url, found.api_key_env)
         if provider in PROVIDERS and rest:
-            endpoint = Endpoint(provider, rest, found.base_url if provider == found.api_type else "")
+            endpoint = Endpoint(provider, rest, found.base_url if provider == found.api_type else "", found.api_key_env)
         judges.append(found.only(endpoint))
     return judges

@@ -3,9 +3,12 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from reward.wording import is_folder, shown
 from trainer.commands import no_such_run
 from trainer.report import page
 from trainer.settings import Settings, UserError
+
+LEFT = ("config.yaml", "metrics.jsonl", "train.log")  # by every run that was started
 
 
 def run(settings: Settings, words: Sequence[str]) -> int:
@@ -17,12 +20,17 @@ def run(settings: Settings, words: Sequence[str]) -> int:
     if not words:
         raise UserError("report: the name of a run is wanted, or of several, as in ./train.sh report RUN RUN2")
     runs = settings.output / "runs"
-    folders = [runs / word if (runs / word).is_dir() else Path(word) for word in words]
+    folders = [runs / word if word and is_folder(runs / word) else Path(word) for word in words]
     names = [path.name for path in runs.glob("*/")]
     faults = [
-        f"report: {word}: {no_such_run(word, names, runs)}"
+        f"report: {shown(word)}: {no_such_run(word, names, runs)}"
         for word, at in zip(words, folders, strict=True)
-        if not at.is_dir()
+        if not word or not is_folder(at)
+    ]
+    faults += [
+        f"report: {word}: {at} is no run's folder, as it has no {', '.join(LEFT)}; {no_such_run(word, names, runs)}"
+        for word, at in zip(words, folders, strict=True)
+        if at.is_dir() and not any((at / name).is_file() for name in LEFT)
     ]
     if faults:
         raise UserError(*faults)

@@ -1,6 +1,8 @@
 """``./train.sh score FILE``: a file of answers, scored offline as training would."""
 
 import dataclasses
+import errno
+import stat
 import sys
 import time
 from collections.abc import Sequence
@@ -11,7 +13,8 @@ from reward import score as offline
 from reward.errors import RewardFunctionError
 from reward.judge.config import JudgeConfig
 from reward.model.spec import Spec
-from trainer import judge, launch, reward_check
+from reward.wording import SYSTEM, expanded, quoted, reason, shown
+from trainer import folders, judge, launch, reward_check
 from trainer.settings import Settings, UserError
 
 
@@ -22,18 +25,26 @@ def run(settings: Settings, words: Sequence[str]) -> int:
         UserError: the file, the function or the reward is not there.
     """
     if len(words) != 1:
-        raise UserError(f"score: one JSONL file is wanted, as in ./train.sh score answers.jsonl, not {list(words)}")
+        given = shown(" ".join(words)) or "none"
+        raise UserError(f"score: one JSONL file is wanted, as in ./train.sh score answers.jsonl, not {given}")
     judged, faults = judge.plan(settings)
+    faults += reward_check.function_faults(settings)
+    faults = faults or reward_check.import_faults(settings)
     if faults:
         raise UserError(*faults)
-    source = Path(words[0])
-    out = Path(settings.text("RESULT_PATH") or source.with_suffix(".scored.jsonl"))
+    source = expanded(words[0])
+    if fault := source_fault(source):
+        raise UserError(f"score: {quoted(words[0])}: {fault}; give a JSONL file of answers")
+    asked = settings.text("RESULT_PATH")
+    out = expanded(asked) if asked else source.with_suffix(".scored.jsonl")
+    if fault := folders.file_fault(out):
+        raise UserError(f"score: {shown(out)} cannot be written: {fault}; name another file with --out")
     started = time.monotonic()
     model = reward_model_of(settings)
     try:
         reward = reward_of(settings, model, judged, source)
         summary = offline.run(source, out, reward, _tell)
-    except (offline.ScoreError, RewardFunctionError, OSError) as error:
+    except (offline.ScoreError, RewardFunctionError) as error:
         raise UserError(str(error)) from None
     except launch.Stopped as stopped:
         print(f"train.sh: stopped by {stopped}; the same command goes on where {out} ends", file=sys.stderr)
@@ -45,6 +56,19 @@ def run(settings: Settings, words: Sequence[str]) -> int:
         lines += accuracy(result for chunk in offline.chunks(out) for result in chunk)
     print("\n".join([*lines, f"results: {out}"]))
     return 0
+
+
+def source_fault(path: Path) -> str:
+    """Return why ``path`` is no file that can be read to its end; empty where it is one."""
+    try:
+        mode = path.stat().st_mode
+        if stat.S_ISREG(mode):
+            path.open("rb").close()
+    except (OSError, ValueError) as error:
+        return reason(error)
+    if stat.S_ISDIR(mode):
+        return SYSTEM[errno.EISDIR]
+    return "" if stat.S_ISREG(mode) else "it is a pipe or a device, not a file"
 
 
 def reward_of(

@@ -11,13 +11,16 @@ from trainer.forecast.run import RunSize
 OTHERS = {"cpu": 1700 * MIB, "cuda": 5600 * MIB}
 EACH_REPLICA = {"cpu": 150 * MIB, "cuda": 980 * MIB}  # vLLM's HTTP server; on CUDA its engine core too
 COMPILER = 460 * MIB  # C++, which vLLM's CPU build runs while it starts, once an output folder
+# A token of a sample, in the queue and once more where a step is computed: five columns of int64, and about ten of
+# float32 for the tokens of the response (tests/test_forecast.py adds them up).
+TOKEN = 2 * (5 * 8 + 10 * 4)
 AGENT_LOOPS = 8  # on a GPU machine, and as many reward loops: 500 MiB each
 
 
 def host_memory(model: ModelSize, run: RunSize) -> int:
     """Return the peak of one machine's memory, outside its GPUs."""
     replicas = max(1, run.local_ranks // run.tensor_parallel)
-    others = OTHERS[run.device] + replicas * EACH_REPLICA[run.device]
+    others = OTHERS[run.device] + replicas * EACH_REPLICA[run.device] + run.samples * run.length * TOKEN
     if run.device == "cpu":
         found = peaks(of_rank(model, run))
         return others + max(run.local_ranks * max(found.values()), run.local_ranks * found["rollout"] + COMPILER)

@@ -33,6 +33,7 @@ class RunSize:
     share: float = 0.5
     sequences: int = 256
     steps_kept: int = 2
+    samples: int = 0  # of a step
     logits_share: float = 1.0  # of the tokens of a pass: those whose logits are computed
     entropy_loss: bool = False  # whether the entropy has a gradient
 
@@ -60,6 +61,7 @@ class RunSize:
             tensor_parallel=rollout.tensor_model_parallel_size,
             share=rollout.gpu_memory_utilization,
             sequences=min(rollout.max_num_seqs, shape.batch * shape.samples),
+            samples=shape.batch * shape.samples,
             steps_kept=config.trainer.v1.ppo_kit.keep + config.trainer.v1.ppo_kit.keep_best,
             logits_share=_logits_share(config, shape, actor.parallel),
             entropy_loss=bool(policy.actor.entropy_coeff),

@@ -10,6 +10,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from reward.redact import write_text
 from trainer.health import VITALS
 from trainer.report.charts import Series, legend, line_chart, number, stacked_chart
 from trainer.report.record import Record, read
@@ -73,7 +74,7 @@ def build(records: Sequence[Record]) -> str:
 def write(folders: Sequence[Path], target: Path) -> None:
     """Write the page for the runs in ``folders``; it is whole at every moment."""
     part = target.with_name(f"{target.name}.{os.getpid()}.part")
-    part.write_text(build([read(folder) for folder in folders]), encoding="utf-8")
+    write_text(part, build([read(folder) for folder in folders]))
     part.replace(target)
 
 

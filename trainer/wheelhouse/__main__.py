@@ -2,6 +2,7 @@
 
 import sys
 
+from reward.redact import redact_streams
 from trainer.settings import UserError, fail
 from trainer.wheelhouse import make, opened
 
@@ -9,6 +10,7 @@ COMMANDS = {"make": make.main, "open": opened.main, "extras": opened.print_extra
 
 
 if __name__ == "__main__":
+    redact_streams()
     try:
         sys.exit(COMMANDS[sys.argv[1]](sys.argv[2:]))
     except UserError as error:

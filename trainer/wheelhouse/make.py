@@ -164,7 +164,11 @@ def _fetch_all(folder: Path, new: Manifest, missing: list[Requirement]) -> dict[
     done = Fetched()
     told = time.monotonic()
     with ThreadPoolExecutor(PIPS) as pool:
-        shares = [missing[start : start + OF_ONE_PIP] for start in range(0, len(missing), OF_ONE_PIP)]
+        kinds = (
+            [each for each in missing if each.hashes],
+            [each for each in missing if not each.hashes],
+        )  # pip: all or none
+        shares = [kind[start : start + OF_ONE_PIP] for kind in kinds for start in range(0, len(kind), OF_ONE_PIP)]
         jobs = [pool.submit(fetch, each, new.target, folder / WHOLE) for each in shares]
         try:
             for job in as_completed(jobs):

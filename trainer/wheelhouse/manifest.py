@@ -3,14 +3,20 @@
 import hashlib
 import json
 import os
+import re
+from collections import Counter
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from trainer.settings import UserError
-from trainer.wheelhouse.target import Target
+from trainer.wheelhouse.target import Target, name_and_version
 
 FILE = "wheelhouse.json"
 FORMAT = 1
+LARGEST = 64 << 20  # bytes of a manifest
+WHEEL = re.compile(r"[A-Za-z0-9_.+!-]{1,200}\.whl", re.ASCII)
+PART = re.compile(r"wheels|part\d{1,6}")
+SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True)
@@ -73,15 +79,65 @@ def read(folder: Path) -> Manifest | None:
     if not path.is_file():
         return None
     try:
+        if path.stat().st_size > LARGEST:
+            raise ValueError(f"larger than {LARGEST >> 20} MiB")
         found = json.loads(path.read_text(encoding="utf-8"))
         if found.pop("format") != FORMAT:
             raise UserError(f"{path}: made by another version of the kit; make the wheelhouse with this checkout")
         wheels = tuple(
             Wheel(**{**each, "pieces": tuple(Piece(**piece) for piece in each["pieces"])}) for each in found["wheels"]
         )
-        return Manifest(**{**found, "target": Target(**found["target"]), "wheels": wheels})
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise UserError(f"{path} is damaged ({error}); copy it again, or make the wheelhouse anew") from None
+        read = Manifest(**{**found, "target": Target(**found["target"]), "wheels": wheels})
+        check(read)
+        return read
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        why = "nested too deeply" if isinstance(error, RecursionError) else str(error)[:200]
+        raise UserError(f"{path} is damaged ({why}); copy it again, or make the wheelhouse anew") from None
+
+
+def check(found: Manifest) -> None:
+    """Check what a manifest says before anything is done with it: who brings one may have written it by hand.
+
+    Raises:
+        ValueError: a name that leads elsewhere, a file without a checksum, two of one name, an impossible size.
+    """
+    target = found.target
+    if target.device not in ("cpu", "cuda") or not re.fullmatch(r"3\.\d{1,2}", target.python):
+        raise ValueError("its target is none")
+    if not _is_size(target.glibc) or not _is_size(found.part_size) or not isinstance(found.complete, bool):
+        raise ValueError("a number is wanted in target or part_size")
+    if not all(isinstance(each, str) for pair in found.left_out.items() for each in pair):
+        raise ValueError("left_out: texts are wanted")
+    for wheel in found.wheels:
+        _check_wheel(wheel)
+    names = [each.file for each in found.wheels], [each.key for each in found.wheels]
+    pieces = [piece.file for each in found.wheels for piece in each.pieces]
+    for group in (*names, pieces):
+        twice = next((each for each, count in Counter(map(str, group)).items() if count > 1), None)
+        if twice is not None:
+            raise ValueError(f"{twice[:120]!r} is there twice")
+
+
+def _check_wheel(wheel: Wheel) -> None:
+    name = f"{wheel.file!r}"[:120]
+    if not WHEEL.fullmatch(wheel.file) or name_and_version(wheel.file) != wheel.key:
+        raise ValueError(f"{name} is no file name of the wheel {wheel.name[:60]!r}")
+    if not SHA256.fullmatch(wheel.sha256) or not (wheel.source == "" or SHA256.fullmatch(wheel.source)):
+        raise ValueError(f"{name} has no sha256")
+    for piece in wheel.pieces:
+        if not PART.fullmatch(piece.part) or not re.fullmatch(re.escape(wheel.file) + r"(\.\d{3,6})?", piece.file):
+            raise ValueError(f"{f'{piece.part}/{piece.file}'[:120]!r} is no place of {name}")
+        if not SHA256.fullmatch(piece.sha256):
+            raise ValueError(f"{piece.file[:120]!r} has no sha256")
+    sizes = [piece.size for piece in wheel.pieces]
+    if not all(map(_is_size, [wheel.size, *sizes])) or sum(sizes) != wheel.size:
+        raise ValueError(f"the sizes of {name} and its pieces do not agree")
+    if len(wheel.pieces) == 1 and wheel.pieces[0].sha256 != wheel.sha256:
+        raise ValueError(f"the checksums of {name} do not agree")
+
+
+def _is_size(number: object) -> bool:
+    return type(number) is int and 0 <= number < 1 << 44
 
 
 def files(folder: Path) -> dict[str, list[Path]]:

@@ -5,6 +5,7 @@ import json
 import platform
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -42,6 +43,16 @@ class House:
         self.extras = manifest.extras(self.manifest, self.found)
         self.wheels = {wheel.key: wheel for wheel in self.manifest.wheels}
 
+    def extra_faults(self) -> list[str]:
+        """Return what is wrong with the wheels that somebody added."""
+        target = self.manifest.target
+        odd = [path for path in self.extras if name_and_version(path.name) is None or not str(path).isprintable()]
+        strangers = [path.name for path in self.extras if path not in odd and not target.fits(path.name)]
+        faults = [f"{self.folder}: {str(path)!r}: no name of a wheel; remove it from there" for path in odd]
+        if strangers:
+            faults.append(f"{self.folder}: {_few(strangers)}: not for {target}; remove it from there")
+        return faults
+
     def _must_be_for(self, device: str, base: str) -> None:
         target, faults = self.manifest.target, []
         if target.device != device:
@@ -78,11 +89,13 @@ def _few(names: Sequence[str]) -> str:
 def choose(house: House, wanted: Sequence[Requirement]) -> tuple[list[Wheel], list[str], list[str]]:
     """Return the wheels for a lock, the packages that the machine must have itself, and what is wrong."""
     wheels, of_the_machine, absent, other = [], [], [], []
-    added = [name_and_version(path.name) for path in house.extras]
+    added = {pair[0]: path for path in house.extras if (pair := name_and_version(path.name))}
     for each in wanted:
         wheel = house.wheels.get(each.key)
         word = house.manifest.left_out.get(each.name)
-        if each.name in {pair[0] for pair in added if pair}:
+        if each.name in added:
+            if each.hashes and manifest.checksum(added[each.name]) not in each.hashes:
+                other.append(str(each))
             continue
         if wheel and each.hashes and not {wheel.sha256, wheel.source} & set(each.hashes):
             other.append(str(each))
@@ -115,6 +128,8 @@ def gather(house: House, wheels: Sequence[Wheel], into: Path) -> list[str]:
             (into / wheel.file).symlink_to(paths[0].resolve())
         elif not faults and not bad:
             parts.join(paths, into / wheel.file)
+            if manifest.checksum(into / wheel.file) != wheel.sha256:
+                bad.setdefault((wheel.file, "is not what its pieces make"), []).append(wheel.name)
     return [
         f"{house.folder}: {what} {state} ({_few(names)}); bring it again from where the wheelhouse was made"
         for (what, state), names in sorted(bad.items())
@@ -170,9 +185,7 @@ def main(words: list[str]) -> int:
     wanted = locks[typed.lock](house.manifest.target)
     wheels, of_the_machine, faults = choose(house, wanted)
     uv, _, no_uv = choose(house, [Requirement("uv", typed.uv)])
-    strangers = [path.name for path in house.extras if not house.manifest.target.fits(path.name)]
-    if strangers:
-        faults.append(f"{house.folder}: {_few(strangers)}: not for {house.manifest.target}; remove it from there")
+    faults += house.extra_faults()
     try:
         faults += [*no_uv, *gather(house, [*uv, *wheels], into)]
     except OSError as error:
@@ -184,6 +197,9 @@ def main(words: list[str]) -> int:
         raise UserError(*faults)
     lines = [f"{wheel.name}=={wheel.version} --hash=sha256:{wheel.sha256}\n" for wheel in wheels]
     (into / "requirements.txt").write_text("".join(lines), encoding="utf-8")
+    for path in house.extras:
+        own = f"{path.name}, sha256 {manifest.checksum(path)}"
+        print(f"of your own, and with no hash in {manifest.FILE}: {own}", file=sys.stderr)
     (into / "extras.txt").write_text("".join(f"{path}\n" for path in house.extras), encoding="utf-8")
     return 0
 
@@ -192,5 +208,7 @@ def print_extras(words: list[str]) -> int:
     """Print the paths of the wheels that somebody added to a wheelhouse, one a line."""
     folder = Path(words[0]).resolve()
     for path in manifest.extras(_read(folder), manifest.files(folder)):
+        if name_and_version(path.name) is None or not str(path).isprintable():
+            raise UserError(f"{folder}: {str(path)!r}: no name of a wheel; remove it from there")
         print(path)
     return 0

@@ -11,6 +11,7 @@ from pip._vendor.packaging.version import Version
 
 from trainer import ROOT
 from trainer.settings import UserError
+from trainer.wheelhouse.manifest import checksum
 from trainer.wheelhouse.target import Target
 
 FOLDER = ROOT / "config" / "requirements"
@@ -41,7 +42,7 @@ def read(lock: Path, target: Target) -> list[Requirement]:
     Raises:
         UserError: a line is none of an exact lock.
     """
-    found, faults = [], []
+    found, faults, sums = [], [], hashes_of(lock)
     for line in lock.read_text(encoding="utf-8").replace("\\\n", " ").splitlines():
         text = line.partition("#")[0].strip()
         hashes = tuple(re.findall(r"--hash[= ]sha256:([0-9a-f]{64})", text))
@@ -55,9 +56,23 @@ def read(lock: Path, target: Target) -> list[Requirement]:
             faults.append(f"{lock}: {text!r} has a marker that cannot be read; make lock writes it")
             continue
         if wanted:
-            found.append(Requirement(str(canonicalize_name(match[1])), match[2], hashes))
+            name = str(canonicalize_name(match[1]))
+            found.append(Requirement(name, match[2], hashes or sums.get((name, match[2]), ())))
     if faults:
         raise UserError(*faults)
+    return found
+
+
+def hashes_of(lock: Path) -> dict[tuple[str, str], tuple[str, ...]]:
+    """Return the sha256 of the files of each name and version, from the file beside a lock; none of another lock."""
+    beside = lock.with_suffix(".hashes.txt")
+    lines = beside.read_text(encoding="utf-8").splitlines() if beside.is_file() else [""]
+    if not lines[0].endswith(f" {checksum(lock)}"):
+        return {}
+    found = {}
+    for line in lines[1:]:
+        name, _, rest = line.partition("==")
+        found[str(canonicalize_name(name)), rest.split()[0]] = tuple(re.findall(r"--hash=sha256:([0-9a-f]{64})", rest))
     return found
 
 

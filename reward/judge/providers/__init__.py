@@ -3,10 +3,17 @@
 import importlib
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from reward.judge.failures import Failure
+from reward.judge.keys import ACCOUNTS, Key, key_for
+
+MOST_TOKENS = 10_000_000  # of one request: what says more says nothing
+COMPLETE = frozenset({"stop", "end_turn", "stop_sequence", "eos", "eos_token"})  # how a whole reply ends
+CUT = frozenset(
+    {"length", "max_tokens", "max_output_tokens", "model_length", "context_length", "model_context_window_exceeded"}
+)
 
 
 @dataclass(frozen=True)
@@ -16,11 +23,17 @@ class Endpoint:
     api_type: str
     model: str
     base_url: str = ""  # empty: the provider's own
+    api_key_env: str = field(default="", repr=False)  # env var of the key for a base_url that is no provider's
 
     @property
     def address(self) -> str:
         """Where it is asked: its own URL, or that of the SDK's env var; empty for the provider's own."""
         return self.base_url or os.environ.get(PROVIDERS[self.api_type].base_url_env, "")
+
+    @property
+    def key(self) -> Key:
+        """The key for it, out of the environment, or why there is none."""
+        return key_for(self.api_type, self.address, self.api_key_env)
 
     def __str__(self) -> str:
         return f"{self.model} at {self.base_url or self.api_type}"
@@ -49,8 +62,23 @@ class Reply:
 def used(usage: Any, into: str, *out: str) -> tuple[int, int]:
     """Return input and output tokens of a reply: counts by their names, in an object or mapping that may lack them."""
     found = usage if isinstance(usage, Mapping) else getattr(usage, "__dict__", {})
-    counts = [max(0, value) if isinstance(value := found.get(name), int) else 0 for name in (into, *out)]
-    return counts[0], sum(counts[1:])
+    counts = [_count(found.get(name)) for name in (into, *out)]
+    return counts[0], min(sum(counts[1:]), MOST_TOKENS)
+
+
+def _count(value: Any) -> int:
+    return value if type(value) is int and 0 <= value <= MOST_TOKENS else 0
+
+
+def check_end(reason: Any, tokens: tuple[int, int]) -> None:
+    """Let a reply pass that ended by itself: in one that was cut, 'Score: 1' may be the begin of 'Score: 10'.
+
+    Raises:
+        Failure: by ``reason`` it was cut, or it does not say how it ended.
+    """
+    said = reason.lower() if isinstance(reason, str) else ""
+    if said not in COMPLETE:
+        raise Failure("truncated" if said in CUT else "bad_reply", f"a reply that ended by {reason!r}", used=tokens)
 
 
 class Provider(Protocol):
@@ -80,44 +108,24 @@ class Known:
     base_url_env: str  # env var of the provider's SDK for another address
 
 
-HERE = "reward.judge.providers"
+def _known(name: str, adapter: str, models: tuple[str, ...], base_url_env: str) -> Known:
+    return Known(f"reward.judge.providers.{name}:{adapter}", ACCOUNTS[name].keys, models, base_url_env)
+
+
 PROVIDERS = {
-    "dashscope": Known(
-        f"{HERE}.dashscope:Dashscope", ("DASHSCOPE_API_KEY",), ("qwen-plus", "qwen-max"), "DASHSCOPE_HTTP_BASE_URL"
-    ),
-    "openai": Known(f"{HERE}.openai:OpenAI", ("OPENAI_API_KEY",), ("gpt-4o-mini", "gpt-4o"), "OPENAI_BASE_URL"),
-    "gemini": Known(
-        f"{HERE}.gemini:Gemini",
-        ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
-        ("gemini-1.5-flash", "gemini-1.5-pro"),
-        "GOOGLE_GEMINI_BASE_URL",
-    ),
-    "claude": Known(
-        f"{HERE}.claude:Claude",
-        ("ANTHROPIC_API_KEY", "CLAUDE_API_KEY"),
-        ("claude-3-haiku-20240307", "claude-3-sonnet-20240229"),
-        "ANTHROPIC_BASE_URL",
-    ),
+    "dashscope": _known("dashscope", "Dashscope", ("qwen-plus", "qwen-max"), "DASHSCOPE_HTTP_BASE_URL"),
+    "openai": _known("openai", "OpenAI", ("gpt-4o-mini", "gpt-4o"), "OPENAI_BASE_URL"),
+    "gemini": _known("gemini", "Gemini", ("gemini-1.5-flash", "gemini-1.5-pro"), "GOOGLE_GEMINI_BASE_URL"),
+    "claude": _known("claude", "Claude", ("claude-3-haiku-20240307", "claude-3-sonnet-20240229"), "ANTHROPIC_BASE_URL"),
 }
-NO_KEY = "none"  # what a server of one's own is sent where it has no key
-
-
-def key_of(endpoint: Endpoint) -> str:
-    """Return the endpoint's key out of the environment; empty where none is set."""
-    found = next((os.environ[name] for name in PROVIDERS[endpoint.api_type].keys if os.environ.get(name)), "")
-    return found.strip() or (NO_KEY if endpoint.address else "")
 
 
 def faults_of_key(endpoint: Endpoint) -> list[str]:
     """Return what is wrong with the endpoint's key, without the key."""
-    names = PROVIDERS[endpoint.api_type].keys
-    key = key_of(endpoint)
-    if not key:
-        return [f"{endpoint}: no key; looked for {' and '.join(names)} in the environment: export {names[0]}=..."]
-    if not (key.isascii() and key.isprintable()) or " " in key:
-        name = next(name for name in names if os.environ.get(name))
-        return [f"{name}: the key holds a blank, a line break or a letter that no key has; export it anew"]
-    return []
+    found = endpoint.key
+    if not found.fault:
+        return []
+    return [found.fault if found.fault.startswith(found.names) else f"{endpoint}: {found.fault}"]
 
 
 def connect(endpoint: Endpoint, timeout: float, in_flight: int) -> Provider:
@@ -131,5 +139,5 @@ def connect(endpoint: Endpoint, timeout: float, in_flight: int) -> Provider:
         raise Failure("auth", wrong[0])
     module, _, name = PROVIDERS[endpoint.api_type].adapter.partition(":")
     adapter = getattr(importlib.import_module(module), name)
-    made: Provider = adapter(endpoint, key_of(endpoint), timeout, in_flight)
+    made: Provider = adapter(endpoint, endpoint.key.value, timeout, in_flight)
     return made

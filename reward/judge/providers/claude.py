@@ -3,11 +3,13 @@
 from typing import Any
 
 import anthropic
-from anthropic import AsyncAnthropic, DefaultAioHttpClient
-from httpx2 import Limits
+import httpx2
+from anthropic import AsyncAnthropic
 
-from reward.judge.failures import Failure, of_status, retry_after
-from reward.judge.providers import Endpoint, Reply, Request, used
+from reward.judge.failures import Failure
+from reward.judge.http import failure_of, session
+from reward.judge.providers import Endpoint, Reply, Request, check_end, used
+from reward.judge.providers.httpx_transport import SessionTransport
 
 
 class Claude:
@@ -16,8 +18,10 @@ class Claude:
     def __init__(self, endpoint: Endpoint, key: str, timeout: float, in_flight: int) -> None:
         self.model = endpoint.model
         base_url = endpoint.address or None
-        http = DefaultAioHttpClient(limits=Limits(max_connections=in_flight, max_keepalive_connections=in_flight))
-        self.client = AsyncAnthropic(api_key=key, base_url=base_url, timeout=timeout, max_retries=0, http_client=http)
+        http = httpx2.AsyncClient(transport=SessionTransport(session(endpoint, in_flight, timeout)))
+        options: Any = {"base_url": base_url, "timeout": timeout, "max_retries": 0, "http_client": http}
+        ours = {"Authorization": f"Bearer {key}"}  # said aloud: ANTHROPIC_CUSTOM_HEADERS may hold another one
+        self.client = AsyncAnthropic(api_key=key, default_headers=ours, **options)
 
     async def ask(self, request: Request) -> Reply:
         """Ask once; see ``Provider``."""
@@ -34,17 +38,8 @@ class Claude:
                 max_tokens=request.max_tokens,
                 **options,
             )
-        except anthropic.APITimeoutError:
-            raise Failure("timeout", "no reply in time") from None
-        except anthropic.APIStatusError as error:
-            inner: Any = error.body.get("error") if isinstance(error.body, dict) else None
-            inner = inner if isinstance(inner, dict) else {}
-            said, code = str(inner.get("message", error.message)), inner.get("type", "")
-            raise of_status(error.status_code, said, code, retry_after(error.response.headers)) from None
-        except anthropic.APIConnectionError as error:
-            raise Failure("connection", f"{error.message} ({error.__cause__})") from None
         except (anthropic.AnthropicError, ValueError) as error:
-            raise Failure("bad_reply", f"{type(error).__name__}: {error}") from None
+            raise failure_of(error) from None
         return _reply(found)
 
     async def close(self) -> None:
@@ -60,8 +55,8 @@ def _reply(found: Any) -> Reply:
         raise Failure("bad_reply", "a message without content", used=tokens)
     if found.stop_reason == "refusal":
         raise Failure("refused", "the model declined to answer", used=tokens)
+    check_end(found.stop_reason, tokens)
     text = "".join(getattr(block, "text", None) or "" for block in blocks)
     if not text:
-        kind = "truncated" if found.stop_reason == "max_tokens" else "bad_reply"
-        raise Failure(kind, "a message without text", used=tokens)
+        raise Failure("bad_reply", "a message without text", used=tokens)
     return Reply(text, *tokens)

@@ -1,42 +1,17 @@
 """Alibaba Cloud's DashScope (Model Studio, Bailian): the Qwen models."""
 
 import asyncio
-import json
 import logging
 from typing import Any
 
 import aiohttp
 from dashscope import AioGeneration
 
-from reward.judge.failures import Failure, of_status, retry_after
-from reward.judge.providers import Endpoint, Reply, Request, used
+from reward.judge.failures import Failure
+from reward.judge.http import failure_of, session
+from reward.judge.providers import Endpoint, Reply, Request, check_end, used
 
 logging.getLogger("dashscope").setLevel(logging.CRITICAL)  # it prints a traceback for each failure, which we tell
-
-
-async def one_try(request: aiohttp.ClientRequest, send: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
-    """Send once: the SDK would send again after a dropped connection, and maps some statuses to others.
-
-    Raises:
-        Failure: there is no connection, or a status other than 200.
-    """
-    try:
-        response = await send(request)
-        if response.status == 200:
-            return response
-        async with response:
-            body = await response.text(errors="replace")
-    except aiohttp.ServerTimeoutError:
-        raise Failure("timeout", "no reply in time") from None
-    except aiohttp.ClientError as error:
-        raise Failure("connection", f"{type(error).__name__}: {error}") from None
-    try:
-        found = json.loads(body)
-    except ValueError:
-        found = None
-    found = found if isinstance(found, dict) else {"message": body}
-    wait = retry_after(response.headers)
-    raise of_status(response.status, str(found.get("message", body)), found.get("code"), wait)
 
 
 class Dashscope:
@@ -44,8 +19,7 @@ class Dashscope:
 
     def __init__(self, endpoint: Endpoint, key: str, timeout: float, in_flight: int) -> None:
         self.endpoint, self.key, self.timeout = endpoint, key, timeout
-        connector = aiohttp.TCPConnector(limit=in_flight)
-        self.session = aiohttp.ClientSession(connector=connector, trust_env=True, middlewares=(one_try,))
+        self.session = session(endpoint, in_flight, timeout)
 
     async def ask(self, request: Request) -> Reply:
         """Ask once; see ``Provider``."""
@@ -69,14 +43,8 @@ class Dashscope:
             )
         except Failure:
             raise
-        except asyncio.TimeoutError:
-            raise Failure("timeout", "no reply in time") from None
-        except aiohttp.ContentTypeError as error:
-            raise Failure("bad_reply", f"a reply that is {error.message}") from None
-        except aiohttp.ClientError as error:
-            raise Failure("connection", f"{type(error).__name__}: {error}") from None
-        except (ValueError, TypeError, KeyError, AttributeError) as error:  # the SDK checks no field of a reply
-            raise Failure("bad_reply", f"{type(error).__name__}: {error}") from None
+        except (asyncio.TimeoutError, aiohttp.ClientError, ValueError, TypeError, KeyError, AttributeError) as error:
+            raise failure_of(error) from None  # the SDK checks no field of a reply
         return _reply(found)
 
     async def close(self) -> None:
@@ -90,8 +58,8 @@ def _reply(found: Any) -> Reply:
     message = choices[0].get("message") if choices and isinstance(choices[0], dict) else None
     if not isinstance(message, dict):
         raise Failure("bad_reply", "a generation without choices", used=tokens)
-    text, ended = message.get("content") or "", choices[0].get("finish_reason")
+    check_end(choices[0].get("finish_reason"), tokens)
+    text = message.get("content")
     if not isinstance(text, str) or not text:
-        kind = "truncated" if ended == "length" else "bad_reply"
-        raise Failure(kind, f"a choice without text ({ended})", used=tokens)
+        raise Failure("bad_reply", "a choice without text", used=tokens)
     return Reply(text, *tokens)

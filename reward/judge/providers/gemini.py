@@ -2,17 +2,19 @@
 
 import asyncio
 import logging
+import warnings
 from typing import Any
 
 import aiohttp
-import pydantic
 from google import genai
 from google.genai import errors, types
 
-from reward.judge.failures import Failure, of_status, retry_after
-from reward.judge.providers import Endpoint, Reply, Request, used
+from reward.judge.failures import Failure
+from reward.judge.http import failure_of, session
+from reward.judge.providers import Endpoint, Reply, Request, check_end, used
 
 logging.getLogger("google_genai").setLevel(logging.ERROR)  # it warns of a second key in the environment
+warnings.filterwarnings("ignore", module=r"google\.genai\.")  # they would print what a server answers
 FILTERED = {"SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "LANGUAGE", "IMAGE_SAFETY"}
 
 
@@ -21,7 +23,7 @@ class Gemini:
 
     def __init__(self, endpoint: Endpoint, key: str, timeout: float, in_flight: int) -> None:
         self.model = endpoint.model
-        self.session = aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=in_flight), trust_env=True)
+        self.session = session(endpoint, in_flight, timeout)
         options = types.HttpOptions(
             base_url=endpoint.address or None,
             timeout=int(timeout * 1000),
@@ -40,16 +42,8 @@ class Gemini:
             found = await self.client.aio.models.generate_content(
                 model=self.model, contents=request.user, config=config
             )
-        except errors.APIError as error:
-            headers = getattr(error.response, "headers", None) or {}
-            wait = retry_after(headers, error.details)
-            raise of_status(int(error.code or 0), str(error.message), error.status, wait) from None
-        except (asyncio.TimeoutError, aiohttp.ServerTimeoutError):
-            raise Failure("timeout", "no reply in time") from None
-        except aiohttp.ClientError as error:
-            raise Failure("connection", f"{type(error).__name__}: {error}") from None
-        except (errors.UnknownApiResponseError, pydantic.ValidationError, ValueError) as error:
-            raise Failure("bad_reply", f"{type(error).__name__}: {error}") from None
+        except (asyncio.TimeoutError, aiohttp.ClientError, errors.APIError, ValueError) as error:
+            raise failure_of(error) from None
         return _reply(found)
 
     async def close(self) -> None:
@@ -71,7 +65,7 @@ def _reply(found: types.GenerateContentResponse) -> Reply:
     text = "".join(part.text or "" for part in parts if not part.thought)
     if ended in FILTERED:
         raise Failure("filtered", f"the reply ended by {ended}", used=tokens)
+    check_end(ended, tokens)
     if not text:
-        kind = "truncated" if ended == "MAX_TOKENS" else "bad_reply"
-        raise Failure(kind, f"a candidate without text ({ended})", used=tokens)
+        raise Failure("bad_reply", f"a candidate without text ({ended})", used=tokens)
     return Reply(text, *tokens)

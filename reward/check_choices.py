@@ -1,0 +1,46 @@
+"""Do rows of multiple choice mean the letter that their rule reads? Asked without the rule's own reading."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from reward import entry
+from reward.rules import RULES, choice
+
+Row = Mapping[str, Any]
+
+
+def expected(truth: Any, choices: Sequence[str]) -> int | None:
+    """Return the index of the right choice as a reader of the data would: a letter, an index from 0, or its text."""
+    text = str(truth).strip()
+    for options in ("ABCDEFGHIJ", "abcdefghij", "0123456789"):
+        if len(text) == 1 and text in options[: len(choices)]:
+            return options.index(text)
+    return choices.index(text) if text in choices else None
+
+
+def review(rows: Sequence[Row]) -> tuple[str, str]:
+    """Score every letter of every row of multiple choice.
+
+    Returns:
+        What is wrong ("" where nothing is), and a remark on truths that can be read in two ways ("" without such).
+    """
+    ambiguous: list[str] = []
+    for row in rows:
+        extra = entry.own_extra(row.get("extra_info"))
+        choices = [str(each).strip() for each in extra.get("choices") or () if not isinstance(extra["choices"], dict)]
+        truth = row["reward_model"]["ground_truth"]
+        index = expected(truth, choices)
+        if RULES[row["data_source"]] is not choice.RULE or index is None:
+            continue
+        letters = choice.LETTERS[: len(choices)]
+        right = [each for each in letters if choice.score(f"The answer is ({each}).", truth, extra) == 1.0]
+        if right != [letters[index]]:
+            return f"ground_truth {truth!r} of {choices} is {letters[index]}, but {right or 'no letter'} scores 1", ""
+        if str(truth).isdecimal() and str(truth) in choices and choices.index(str(truth)) != index:
+            ambiguous.append(str(truth))
+    if not ambiguous:
+        return "", ""
+    remark = (
+        f"{len(ambiguous)} of {len(rows)} ground truths, such as {ambiguous[0]!r}, are an index and a choice's text"
+    )
+    return "", f"{remark}: read as an index from 0, as in MMLU; write letters where the text is meant"

@@ -1,0 +1,216 @@
+"""The way out to a judge's server, below all four SDKs: whatever it answers, an SDK reads sane JSON or nothing.
+
+One request is one request: no redirect is followed, nothing is sent twice. A body is bounded while it is read and
+decompressed; its JSON holds no number that overflows, and not more values than an SDK can go through at once.
+"""
+
+import asyncio
+import json
+import math
+import ssl
+from typing import Any
+from urllib.parse import urljoin, urlsplit
+from urllib.request import getproxies, proxy_bypass
+
+import aiohttp
+import certifi
+from aiohttp.http import HttpProcessingError
+from yarl import URL
+
+from reward.judge.failures import Failure, of_status, retry_after
+from reward.judge.keys import ACCOUNTS
+from reward.judge.providers import Endpoint
+
+MOST = 1 << 20  # bytes of a reply, decompressed: 300 times that of a verdict, and room for a long chain of thought
+MOST_OF_ERROR = 1 << 16  # bytes of an error's body, the rest is left unread
+VALUES = 5_000  # in a reply's JSON
+DIGITS = 40  # of a number in it
+# What a server that is no provider's gets to see: the SDKs' env vars would add accounts, projects and tokens to it.
+HEADERS = {
+    *("host", "accept", "accept-encoding", "content-type", "content-length", "transfer-encoding", "user-agent"),
+    "anthropic-version",
+}
+KEY_HEADERS = {"authorization", "x-api-key", "x-goog-api-key"}
+
+
+class BoundedResponse(aiohttp.ClientResponse):
+    """A response that is read as far as the limit. aiohttp decompresses it in small parts."""
+
+    async def read(self) -> bytes:
+        """Return the body; an error's as far as the limit."""
+        if self._body is not None:
+            return self._body
+        found, most = bytearray(), MOST if self.status == 200 else MOST_OF_ERROR
+        async for part in self.content.iter_any():
+            found += part
+            if len(found) > most:
+                self.close()  # the connection: its rest is not waited for
+                if self.status == 200:
+                    raise Failure("bad_reply", f"a reply of more than {most >> 20} MiB")
+                break
+        self._body = bytes(found[:most])
+        self.release()
+        return self._body
+
+    def get_encoding(self) -> str:
+        """Return UTF-8, as JSON has it: a charset in the header may be one that takes hours (punycode) or is none."""
+        return "utf-8"
+
+
+def session(endpoint: Endpoint, in_flight: int, timeout: float) -> aiohttp.ClientSession:
+    """Return a session for one server; the proxy is that of the environment.
+
+    The session's own way to the environment (``trust_env``) would also take a user and password out of ``~/.netrc``.
+
+    Args:
+        endpoint: the server: one that is no provider's sees no header but those of ``HEADERS``, and its key.
+        in_flight: connections at most.
+        timeout: seconds of a request.
+    """
+    key = endpoint.key
+
+    def is_ours(name: str, value: str) -> bool:
+        return name in HEADERS or (name in KEY_HEADERS and key.value in value)
+
+    async def only_ours(request: aiohttp.ClientRequest, send: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
+        if not key.is_own_account:
+            for name in [name for name, value in request.headers.items() if not is_ours(name.lower(), value)]:
+                request.headers.popall(name, None)
+        request.headers["Accept-Encoding"] = "identity"
+        return await send(request)
+
+    return aiohttp.ClientSession(
+        connector=aiohttp.TCPConnector(limit=in_flight, ssl=_certificates()),
+        middlewares=(one_try, only_ours),
+        response_class=BoundedResponse,
+        cookie_jar=aiohttp.DummyCookieJar(),
+        timeout=aiohttp.ClientTimeout(total=timeout),
+        **_proxy(endpoint.address or f"https://{ACCOUNTS[endpoint.api_type].hosts[0]}"),
+    )
+
+
+async def one_try(request: aiohttp.ClientRequest, send: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
+    """Send once, and read the whole reply.
+
+    Raises:
+        Failure: there is no connection, a status other than 200, or a body that is no sane JSON.
+    """
+    try:
+        response = await send(request)
+        try:
+            body = await response.read()
+        except BaseException:
+            response.close()
+            raise
+    except asyncio.TimeoutError:
+        raise Failure("timeout", "no reply in time") from None
+    except HttpProcessingError as error:  # a broken head, or a body that cannot be decompressed
+        raise Failure("bad_reply", f"a reply that is no HTTP: {error.message}") from None
+    except aiohttp.ClientError as error:
+        raise Failure("connection", f"{type(error).__name__}: {error}") from None
+    if response.status != 200:
+        raise _refused(response, body)
+    if not response.content_type.endswith("json"):
+        raise Failure("bad_reply", f"a reply that is {response.content_type}, not JSON")
+    read_json(body)
+    return response
+
+
+def _refused(response: aiohttp.ClientResponse, body: bytes) -> Failure:
+    """Return the failure that a status other than 200 is."""
+    if "Location" in response.headers and response.status < 400:
+        said = f"it redirects to {_host(str(response.url), response.headers['Location'])}, and is not followed"
+        return Failure("redirected", f"{said}; if that is right, give it as the base URL", response.status)
+    if response.status < 400:
+        return Failure("bad_reply", "a status that no reply has", response.status)
+    try:
+        found = read_json(body)
+    except Failure:
+        found = body.decode(errors="replace")
+    said, code = _error(found)
+    return of_status(response.status, said, code, retry_after(response.headers, found))
+
+
+def _host(url: str, location: str) -> str:
+    """Return where a redirect leads, without user and password."""
+    try:
+        target = urlsplit(urljoin(url, location))
+    except ValueError:
+        return "what is no URL"
+    return f"{target.scheme}://{target.netloc.rpartition('@')[2]}"
+
+
+def _error(body: Any) -> tuple[str, str]:
+    """Return message and code of an error's body, in any of the providers' ways."""
+    while isinstance(body, list) and body:
+        body = body[0]
+    inner = body.get("error", body) if isinstance(body, dict) else body
+    if not isinstance(inner, dict):
+        return str(inner), ""
+    said = inner.get("message") or inner.get("detail") or inner
+    code = " ".join(str(inner[name]) for name in ("code", "type", "status") if isinstance(inner.get(name), str))
+    return str(said), code
+
+
+def read_json(body: bytes) -> Any:
+    """Return a JSON document of plain, finite, bounded values.
+
+    Raises:
+        Failure: it is none, or it holds a number or a depth that programs break at.
+    """
+    numbers = 0
+
+    def number(digits: str) -> int | float:
+        nonlocal numbers
+        numbers += 1
+        value = float(digits) if len(digits) <= DIGITS and numbers <= VALUES else math.inf
+        if not math.isfinite(value):
+            raise ValueError("a number that is none, or too many of them")
+        return value if not digits.lstrip("-").isdecimal() else int(digits)
+
+    try:
+        found = json.loads(body.decode(), parse_int=number, parse_float=number, parse_constant=number)
+    except (ValueError, RecursionError) as error:
+        raise Failure("bad_reply", f"a reply that is no JSON: {error}") from None
+    left, seen = [found], 0
+    while left:
+        value = left.pop()
+        if isinstance(value, dict | list):
+            seen += len(value)
+            left += value.values() if isinstance(value, dict) else value
+        if seen > VALUES:
+            raise Failure("bad_reply", f"a reply of more than {VALUES:,} values")
+    return found
+
+
+def _proxy(address: str) -> dict[str, Any]:
+    """Return the session's options for the proxy that the environment names for ``address``, if it names one."""
+    parts, proxies = urlsplit(address), getproxies()
+    found = proxies.get(parts.scheme) or proxies.get("all") or ""
+    if proxy_bypass(parts.hostname or "") or not found.startswith(("http://", "https://")):
+        return {}
+    proxy = URL(found)
+    auth = aiohttp.BasicAuth(proxy.user, proxy.password or "") if proxy.user else None
+    return {"proxy": proxy.with_user(None), "proxy_auth": auth}
+
+
+def _certificates() -> ssl.SSLContext:
+    """Return the system's certificates; those of certifi where it has none."""
+    found = ssl.create_default_context()
+    if not found.cert_store_stats()["x509_ca"]:
+        found.load_verify_locations(certifi.where())
+    return found
+
+
+def failure_of(error: BaseException) -> Failure:
+    """Return the failure that an SDK has wrapped into an error of its own."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, Failure):
+            return cause
+        if isinstance(cause, asyncio.TimeoutError):
+            return Failure("timeout", "no reply in time")
+        if isinstance(cause, aiohttp.ClientError):
+            return Failure("connection", f"{type(cause).__name__}: {cause}")
+        cause = cause.__cause__ or cause.__context__
+    return Failure("bad_reply", f"{type(error).__name__}: {error}")

@@ -1,0 +1,252 @@
+"""The tests of a row, in the shapes of public data sets, as a job for the sandbox.
+
+- ``tests``, ``test`` or ``test_list``: source, or a list of asserts (HumanEval, MBPP), with ``entry_point`` where they
+  define ``check(candidate)``; ``setup`` (or MBPP's names of it) runs first.
+- ``inputs`` and ``outputs``, texts or lists of lines, of a program; with ``fn_name`` lists of arguments, and results,
+  of a function or of a method of ``Solution`` (APPS, TACO); also as ``input_output``, an object or JSON.
+- ``public_test_cases`` and ``private_test_cases``: lists of ``input``, ``output`` and ``testtype``, or such JSON; the
+  function's name is ``func_name`` of ``metadata`` (LiveCodeBench).
+
+They stand in the ground truth (an object, JSON, or the tests' source), or in ``extra_info``.
+"""
+
+import ast
+import importlib.util
+import json
+import sys
+from functools import lru_cache
+from typing import Any
+
+from reward.errors import GroundTruthError
+from reward.rules.rule import Extra
+from reward.sandbox import faults, source
+
+SOURCES = ("tests", "test", "test_list")
+CASES = ("public_test_cases", "private_test_cases")
+KEYS = (
+    *SOURCES,
+    *CASES,
+    *("inputs", "outputs", "fn_name", "input_output", "metadata", "func_name"),
+    *("entry_point", "setup", "test_setup_code", "test_imports"),
+)
+PROMPTS = ("code_prompt", "prompt_code")  # what a completion goes on from
+LONGEST_INPUT = 8 << 20  # bytes; a file in the sandbox may have no more
+NO_TESTS = "no tests: give tests, test_list, or inputs and outputs in ground_truth or extra_info"
+
+
+def prompt(extra: Extra) -> str:
+    """Return the code that a completion goes on from; empty where the row has none."""
+    return next((str(extra[key]) for key in PROMPTS if extra.get(key)), "")
+
+
+def is_python(text: str) -> bool:
+    """Whether a text compiles."""
+    try:
+        compile(text, "text", "exec")
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return True
+
+
+def job(ground_truth: Any, extra: Extra) -> dict[str, Any]:
+    """Return the tests as ``reward.sandbox.checks.run`` takes them.
+
+    Raises:
+        GroundTruthError: there are no tests.
+    """
+    found = {key: extra[key] for key in KEYS if extra.get(key) is not None} | _object(ground_truth)
+    for key in (*SOURCES, "input_output"):
+        if isinstance(inner := _read(found.get(key)) if key == "input_output" else found.get(key), dict):
+            found |= inner
+            found.pop(key)
+    cases = [case for key in CASES for case in _cases(key, found.get(key))]
+    tests = next((found[key] for key in SOURCES if found.get(key) is not None), None)
+    if tests is not None and _are_cases(tests):
+        cases += tests
+    if cases:
+        found |= {"inputs": [case["input"] for case in cases], "outputs": [case["output"] for case in cases]}
+        found["fn_name"] = found.get("fn_name") or _function_of(cases, found)
+    if found.get("inputs") is not None and found.get("outputs") is not None:
+        return _pairs(found)
+    return _asserts(tests, found, extra)
+
+
+def _object(ground_truth: Any) -> dict[str, Any]:
+    """Return a ground truth as an object with the keys above."""
+    value = _read(ground_truth)
+    if isinstance(value, dict):
+        return {key: each for key, each in value.items() if each is not None}
+    if isinstance(value, (list, tuple)):
+        return {"tests": list(value)} if value else {}
+    return {"tests": ground_truth} if isinstance(ground_truth, str) and ground_truth.strip() else {}
+
+
+def _read(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _are_cases(tests: Any) -> bool:
+    return (
+        isinstance(tests, list)
+        and bool(tests)
+        and all(isinstance(each, dict) and {"input", "output"} <= each.keys() for each in tests)
+    )
+
+
+def _cases(key: str, value: Any) -> list[dict[str, Any]]:
+    """Return LiveCodeBench's cases.
+
+    Raises:
+        GroundTruthError: they are compressed pickles, which are never read, or nothing that is known.
+    """
+    if value is None or value == "":
+        return []
+    cases = _read(value)
+    if cases == []:
+        return []
+    if not _are_cases(cases):
+        raise GroundTruthError(
+            f"{key} is no JSON list of input and output: LiveCodeBench's compressed pickles are not read (a pickle "
+            "runs code); decode them where they come from"
+        )
+    return list(cases)
+
+
+def _function_of(cases: list[dict[str, Any]], found: dict[str, Any]) -> str | None:
+    if not any(case.get("testtype") == "functional" for case in cases):
+        return None
+    metadata = [found, _read(found.get("metadata")), *(case.get("metadata") for case in cases)]
+    name = next((each["func_name"] for each in metadata if isinstance(each, dict) and each.get("func_name")), None)
+    if name is None:
+        raise GroundTruthError("functional tests, and no func_name in metadata (or fn_name) says of which function")
+    return str(name)
+
+
+def _pairs(found: dict[str, Any]) -> dict[str, Any]:
+    """Return inputs and outputs of a program, or of a function.
+
+    Raises:
+        GroundTruthError: they do not fit together.
+    """
+    inputs, outputs = (
+        list(each) if isinstance(each, (list, tuple)) else each for each in (found["inputs"], found["outputs"])
+    )
+    if not isinstance(inputs, list) or not isinstance(outputs, list) or len(inputs) != len(outputs) or not inputs:
+        counts = [len(each) if isinstance(each, list) else "no list of" for each in (inputs, outputs)]
+        raise GroundTruthError(f"{counts[0]} inputs and {counts[1]} outputs: as many of each, and one at least")
+    if found.get("fn_name"):
+        return {
+            "fn_name": str(found["fn_name"]),
+            "inputs": [_arguments(each) for each in inputs],
+            "outputs": [_result(each) for each in outputs],
+        }
+    inputs, outputs = [_lines(each) for each in inputs], [_lines(each) for each in outputs]
+    if max(map(len, inputs)) > LONGEST_INPUT // 4:
+        raise GroundTruthError(f"an input of {max(map(len, inputs))} characters: {LONGEST_INPUT // 4} at most")
+    return {"inputs": inputs, "outputs": outputs}
+
+
+def _lines(value: Any) -> str:
+    return "\n".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
+
+
+def _arguments(value: Any) -> list[Any]:
+    """Return the arguments of a call: a list (APPS), or JSON, one argument a line (LiveCodeBench)."""
+    if isinstance(value, str):
+        try:
+            return [json.loads(line) for line in value.strip().split("\n")]
+        except (ValueError, RecursionError):
+            raise GroundTruthError(f"the arguments {value[:60]!r} are no JSON, one argument a line") from None
+    return list(value) if isinstance(value, (list, tuple)) else [value]
+
+
+def _result(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError):
+        return value  # a text, as APPS has it
+
+
+def _asserts(tests: Any, found: dict[str, Any], extra: Extra) -> dict[str, Any]:
+    """Return tests in Python.
+
+    Raises:
+        GroundTruthError: there are none, or they are no Python.
+    """
+    text = tests if isinstance(tests, str) else "\n".join(str(test) for test in tests or ())
+    if not text.strip():
+        raise GroundTruthError(NO_TESTS)
+    setup = found.get("setup") or found.get("test_setup_code") or found.get("test_imports") or ""
+    setup = setup if isinstance(setup, str) else "\n".join(str(line) for line in setup)
+    entry = found.get("entry_point") or _entry(text, extra)
+    return {"tests": text, "entry_point": entry, "setup": setup, **_plan(text, setup, prompt(extra), entry or "")}
+
+
+@lru_cache(maxsize=512)
+def _plan(tests: str, setup: str, prompt: str, entry: str) -> dict[str, Any]:
+    """Return the plan of tests, and the helpers that the prompt gives them.
+
+    Raises:
+        GroundTruthError: they are no Python.
+    """
+    for name, part in (("tests", tests), ("setup", setup)):
+        try:
+            compile(part, name, "exec")
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+            raise GroundTruthError(f"the {name} are no Python: {error}") from None
+    helpers = source.helpers(prompt, entry)
+    try:
+        return {"helpers": helpers, "plan": source.plan(source.Tests(tests, setup, helpers, entry))}
+    except RecursionError:
+        raise GroundTruthError("the tests are nested too deeply") from None
+
+
+def _entry(tests: str, extra: Extra) -> str | None:
+    """Return the function that ``check(candidate)`` is for, where the row asks for one, or its solution has one."""
+    if "def check" not in tests:
+        return None
+    for text in (prompt(extra), extra.get("solution"), extra.get("canonical_solution"), extra.get("code")):
+        names = _functions(str(text or ""))
+        if len(names) == 1:
+            return names[0]
+    return None
+
+
+def _functions(text: str) -> list[str]:
+    for tail in ("", "\n    pass"):
+        try:
+            return [node.name for node in ast.parse(text + tail).body if isinstance(node, source.Function)]
+        except (SyntaxError, ValueError, RecursionError):
+            continue
+    return []
+
+
+@lru_cache(maxsize=512)
+def _fault(tests: str, setup: str, helpers: str, entry: str) -> str:
+    """Return why such tests can test nothing here; empty where they can."""
+    row = source.Tests(tests, setup, helpers, entry)
+    for module in sorted(row.modules):
+        root = module.split(".")[0]
+        if root != "solution" and root not in sys.stdlib_module_names and importlib.util.find_spec(root) is None:
+            return f"the tests import {root}, which is not installed; of the code they import from solution"
+    return faults.fault(row)
+
+
+def check(ground_truth: Any, extra: Extra) -> None:
+    """Refuse a row whose tests cannot be run, or can test nothing.
+
+    Raises:
+        GroundTruthError: why, in one line.
+    """
+    found = job(ground_truth, extra)
+    if "tests" in found:
+        reason = _fault(found["tests"], found["setup"], found["helpers"], found["entry_point"] or "")
+        if reason:
+            raise GroundTruthError(reason)

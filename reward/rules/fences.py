@@ -1,0 +1,89 @@
+"""Fenced blocks of a Markdown text, by markdown-it-py (CommonMark): of any length, indented, in lists, unclosed."""
+
+import ast
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+LONGEST = 262_144  # characters; of a longer text the end is read
+PYTHON = frozenset({"python", "py", "python3", "py3", "python2", "ipython", "ipython3"})
+JSON = frozenset({"json", "jsonc", "json5"})
+GLUED = re.compile(r"^(.*[^\s`~].*?)[ \t]*((?:```|~~~)[\w+-]{0,20})[ \t\r]*$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Block:
+    """The language of a block, in lower case and empty where it has none, and its content."""
+
+    language: str
+    content: str
+
+
+@cache
+def _parser() -> Any:
+    from markdown_it import MarkdownIt
+
+    # Only what can hold a fence; indented text is no block of its own, as a fence that a model indents is meant as one.
+    return MarkdownIt("zero", {"maxNesting": 20}).enable(["fence", "list", "blockquote"])
+
+
+def blocks(text: str) -> list[Block]:
+    """Return all fenced blocks that are not empty, in order."""
+    text = text[-LONGEST:]
+    if "```" not in text and "~~~" not in text:
+        return []
+    tokens = [token for token in _parser().parse(text) if token.type == "fence" and token.content.strip()]
+    return [Block((token.info.split() or [""])[0].strip("{}.").lower(), token.content) for token in tokens]
+
+
+def code(response: str) -> str:
+    """Return the Python code of a response: its last block tagged as Python, else its last untagged one.
+
+    Of untagged blocks one that is Python goes first. Blocks of other languages are never code; a response without a
+    block is code as a whole.
+    """
+    return _pick(response, PYTHON, _is_python, others=False)
+
+
+def document(response: str) -> str:
+    """Return the JSON of a response: its last block tagged so, else its last block that is JSON, else all of it."""
+    return _pick(response, JSON, _is_json, others=True)
+
+
+def _pick(response: str, languages: frozenset[str], fits: Callable[[str], bool], others: bool) -> str:
+    found = blocks(response)
+    if not any(block.language in languages and fits(block.content) for block in found):
+        # CommonMark wants a fence on a line of its own; a model forgets it.
+        apart = blocks(GLUED.sub(r"\1\n\2", response[-LONGEST:]))
+        if any(block.language in languages and fits(block.content) for block in apart) or not found:
+            found = apart
+    tagged = [block.content for block in found if block.language in languages]
+    if tagged:
+        return tagged[-1]
+    rest = [block.content for block in found if others or not block.language]
+    fitting = [content for content in rest if fits(content)]
+    if fitting:
+        return fitting[-1]
+    if found and not others:
+        return rest[-1] if rest else ""
+    return response
+
+
+def _is_python(content: str) -> bool:
+    """Whether it is a program, not a value that one printed."""
+    try:
+        body = ast.parse(content).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return any(not isinstance(node, ast.Expr) or isinstance(node.value, ast.Call) for node in body)
+
+
+def _is_json(content: str) -> bool:
+    try:
+        json.loads(content)
+    except (ValueError, RecursionError):
+        return False
+    return True

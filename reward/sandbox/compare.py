@@ -1,0 +1,79 @@
+"""Whether what a program printed, or a function returned, is what was wanted: as APPS and LiveCodeBench have it.
+
+Source: ``testing_util.py`` of hendrycks/apps and of LiveCodeBench. Blanks around lines and blank lines at the ends do
+not count; tuples are lists; numbers are equal by value, and those with a point or an exponent up to numpy.allclose's
+tolerance (APPS). Stricter by intent than APPS, which compares lines as unordered sets of words as a last resort.
+"""
+
+import math
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+RELATIVE, ABSOLUTE = 1e-5, 1e-8
+
+
+def same_output(printed: str, wanted: str) -> bool:
+    """Whether a program's output is right."""
+    left, right = _lines(printed), _lines(wanted)
+    return len(left) == len(right) and all(map(_same_line, left, right))
+
+
+def _lines(text: str) -> list[str]:
+    return [line.strip() for line in text.strip().split("\n")]
+
+
+def _same_line(left: str, right: str) -> bool:
+    if left == right:
+        return True
+    words, wanted = left.split(), right.split()
+    return len(words) == len(wanted) and all(map(_same_word, words, wanted))
+
+
+def _same_word(left: str, right: str) -> bool:
+    if left == right:
+        return True
+    try:
+        a, b = Decimal(left), Decimal(right)
+    except InvalidOperation:
+        return False
+    if not (a.is_finite() and b.is_finite() and len(left) < 400 and len(right) < 400):
+        return False
+    if not ("." in right or "e" in right.lower()):
+        return a == b  # 50000000000000001 is not 50000000000000000
+    return close(float(a), float(b))
+
+
+def close(value: float, wanted: float) -> bool:
+    """Whether two numbers are as close as numpy.allclose asks."""
+    return value == wanted or abs(value - wanted) <= ABSOLUTE + RELATIVE * abs(wanted)
+
+
+def same_result(result: Any, wanted: Any) -> bool:
+    """Whether a function's result is right; ``wanted`` may be in a list of its own, as APPS has it."""
+    result = plain(result)
+    return _same(result, wanted) or (isinstance(wanted, list) and len(wanted) == 1 and _same(result, wanted[0]))
+
+
+def argument(value: Any) -> Any:
+    """Return an argument with numbers for keys where JSON could only have texts, as APPS's grader does."""
+    if isinstance(value, dict) and value and all(key.lstrip("-").isdecimal() for key in value):
+        return {int(key): each for key, each in value.items()}
+    return value
+
+
+def plain(value: Any) -> Any:
+    """Return a value as JSON has it: tuples are lists."""
+    if isinstance(value, (list, tuple)):
+        return [plain(each) for each in value]
+    return {key: plain(each) for key, each in value.items()} if isinstance(value, dict) else value
+
+
+def _same(result: Any, wanted: Any) -> bool:
+    if isinstance(wanted, float) and isinstance(result, (int, float)):
+        return bool(math.isnan(wanted) and result != result) or close(float(result), wanted)
+    if isinstance(wanted, list):
+        return isinstance(result, list) and len(result) == len(wanted) and all(map(_same, result, wanted))
+    if isinstance(wanted, dict) and isinstance(result, dict):
+        texts = {str(key): value for key, value in result.items()}  # JSON has no other keys
+        return len(texts) == len(wanted) and all(key in texts and _same(texts[key], wanted[key]) for key in wanted)
+    return bool(result == wanted)

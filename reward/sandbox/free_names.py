@@ -1,0 +1,60 @@
+"""Names that a source takes from outside, and where they can come from. Runs in either process, and in the launcher."""
+
+import builtins
+import importlib
+import symtable
+import sys
+from typing import Any
+
+BUILTINS = frozenset(dir(builtins))
+# What graders of APPS and LiveCodeBench import before the code (their testing_util.py), in the order of the search.
+PRELUDE = (
+    *("typing", "collections", "math", "itertools", "functools", "heapq", "bisect", "string", "re", "random"),
+    *("operator", "datetime", "copy", "statistics", "fractions", "decimal", "io", "json", "sys"),
+)
+# Names of the standard library that have an effect when they are imported, or are no library.
+NOT_IMPORTED = {"antigravity", "this", "idlelib", "turtle", "turtledemo", "tkinter", "test", "lib2to3", "ensurepip"}
+ALIASES = {"np": "numpy", "numpy": "numpy"}
+
+
+def is_library(module: str) -> bool:
+    """Whether a module may be imported because the code names it."""
+    root = module.split(".")[0]
+    if root == "numpy":
+        return True
+    return root in sys.stdlib_module_names and root not in NOT_IMPORTED and not root.startswith("_")
+
+
+def free(source: str) -> tuple[set[str], set[str]]:
+    """Return the names that a source takes from outside, built-in ones too, and those that it binds at the top."""
+    top = symtable.symtable(source, "source", "exec")
+    bound = {each.get_name() for each in top.get_symbols() if each.is_assigned() or each.is_imported()}
+    bound |= {each.get_name() for each in top.get_children()}
+    asked: set[str] = set()
+    waiting = [top]
+    while waiting:
+        table = waiting.pop()
+        for each in table.get_symbols():
+            if each.is_referenced() and (table is top or each.is_global()):
+                asked.add(each.get_name())
+            if table is not top and each.is_declared_global() and each.is_assigned():
+                bound.add(each.get_name())
+        waiting += table.get_children()
+    return asked - bound - {"__name__", "__file__"}, bound
+
+
+def bind_missing(code: str, space: dict[str, Any]) -> None:
+    """Bind names that the code uses and does not define to what the graders of APPS and LiveCodeBench import."""
+    try:
+        missing = free(code)[0] - space.keys() - BUILTINS
+    except (SyntaxError, ValueError, RecursionError):
+        return
+    for name in sorted(missing):
+        module = ALIASES.get(name, name)
+        if module in PRELUDE or module == "numpy":
+            space[name] = importlib.import_module(module)
+            continue
+        for module in PRELUDE:
+            if not name.startswith("_") and hasattr(importlib.import_module(module), name):
+                space[name] = getattr(sys.modules[module], name)
+                break

@@ -1,0 +1,146 @@
+"""The objects of the code's that the tests' process knows: by number, and by what the tests have to do with them."""
+
+import builtins
+from collections import deque
+from typing import Any, Protocol
+
+from reward.sandbox import wire
+from reward.sandbox.wire import WireError
+
+VALUES: dict[str, type] = {kind.__name__: kind for kind in (int, float, str, bytes, tuple, frozenset)}
+CONTAINERS: dict[str, type] = {kind.__name__: kind for kind in (list, dict, set, deque)}
+# A StopIteration of the code's would end a loop of the tests (PEP 479 has the same reason).
+NOT_RAISED = {"StopIteration", "StopAsyncIteration", "ExceptionGroup", "BaseExceptionGroup"}
+ERRORS: dict[str, type[BaseException]] = {
+    name: kind
+    for name, kind in vars(builtins).items()
+    if isinstance(kind, type) and issubclass(kind, (Exception, SystemExit)) and name not in NOT_RAISED
+}
+# Questions that tests ask of a text or a list: an object that a function returns does not answer them in its place.
+QUESTIONS = {name for kind in (str, tuple, frozenset, int, float) for name in dir(kind) if not name.startswith("_")} | {
+    "keys",
+    "values",
+    "items",
+    "get",
+    "copy",
+}
+
+
+class Asker(Protocol):
+    """Who asks the code's process (``remote.Link``)."""
+
+    def operate(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Return the result of an operation there."""
+
+    def refuse(self, reason: str) -> Exception:
+        """Return the error for what the harness cannot do."""
+
+
+class Objects:
+    """All stand-ins of this process, which runs the tests of one response."""
+
+    def __init__(self) -> None:
+        self.link: Asker | None = None
+        self._by_number: dict[int, Any] = {}
+        self._numbers: dict[int, int] = {}  # id -> number; the objects stay alive in ``_by_number``
+        self.bases: dict[int, str] = {}  # id of a class -> name of what it is made of
+        self._made: set[int] = set()  # ids of what the tests made
+        self.trusted: set[int] = set()  # ids of classes that the tests name as such
+        self.used: set[int] = set()  # those whose objects they use as such
+        self.buffers: dict[int, deque[Any]] = {}
+
+    def number(self, value: Any) -> int | None:
+        """Return the number of a stand-in; None for anything else."""
+        return self._numbers.get(id(value))
+
+    def get(self, number: Any) -> Any:
+        """Return a stand-in that is known.
+
+        Raises:
+            WireError: it is not.
+        """
+        if type(number) is not int or number not in self._by_number:
+            raise WireError("an unknown object")
+        return self._by_number[number]
+
+    def add(self, number: Any, value: Any) -> Any:
+        """Keep a stand-in; return it."""
+        if type(number) is not int or number in self._by_number:
+            raise WireError("no number")
+        self._by_number[number] = value
+        self._numbers[id(value)] = number
+        return value
+
+    def again(self, number: Any) -> Any:
+        """Return a stand-in that the code hands back, which is the tests' own no more; None where it is new."""
+        value = self._by_number.get(number) if type(number) is int else None
+        self._made.discard(id(value))
+        return value
+
+    def made(self, value: Any) -> Any:
+        """Note that the tests made an object; return it."""
+        if id(type(value)) in self.used:
+            self._made.add(id(value))
+        return value
+
+    def is_made(self, value: Any) -> bool:
+        """Whether the tests made it, and the code has not handed it back since."""
+        return id(value) in self._made
+
+    def is_trusted(self, value: Any) -> bool:
+        """Whether it is of a class, or is one, that the tests name as such."""
+        classes = type.mro(value if isinstance(value, type) else type(value))
+        return any(id(kind) in self.trusted for kind in classes)
+
+    def container(self, value: Any) -> type | None:
+        """Return the built-in container that the class of a stand-in is derived from."""
+        return CONTAINERS.get(self.bases.get(id(type(value)), ""))
+
+
+OBJECTS = Objects()
+
+
+def operate(name: str, *args: Any, **kwargs: Any) -> Any:
+    """Ask the code's process for an operation."""
+    assert OBJECTS.link is not None
+    return OBJECTS.link.operate(name, args, kwargs)
+
+
+def attribute(owner: Any, name: str) -> Any:
+    """Return an attribute there; what our interpreter and libraries look for never gets that far.
+
+    Raises:
+        AttributeError: there is none, or it is none that is forwarded.
+    """
+    if not wire.is_name(name) or OBJECTS.number(owner) is None:
+        raise AttributeError(name)
+    value = operate("attribute", owner, name)
+    plain = OBJECTS.number(value) is None or isinstance(value, tuple(VALUES.values()))
+    if name in QUESTIONS and not plain and not OBJECTS.is_trusted(owner):
+        raise AttributeError(f"{name}(), of an object whose class the tests do not name")
+    return value
+
+
+def set_attribute(owner: Any, name: str, value: Any) -> None:
+    """Set an attribute there."""
+    if not wire.is_name(name):
+        raise AttributeError(name)
+    operate("set_attribute", owner, name, value)
+
+
+def exact(kind: type, value: Any) -> Any:
+    """Return a value of just this type.
+
+    Raises:
+        TypeError: it is another.
+    """
+    if type(value) is not kind:
+        raise TypeError(f"{type(value).__name__} where {kind.__name__} is due")
+    return value
+
+
+def trusted(name: str, owner: Any, *args: Any) -> Any:
+    """Ask for what would measure an object: of a class that the tests name only."""
+    if not OBJECTS.is_trusted(owner):
+        raise TypeError(f"{name}() of an object whose class the tests do not name")
+    return operate(name, owner, *args)

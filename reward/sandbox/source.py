@@ -1,0 +1,271 @@
+"""What can be known of tests, and of code, from their source alone. Standard library only; runs nothing."""
+
+import ast
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from reward.sandbox.free_names import BUILTINS, free
+from reward.sandbox.objects import QUESTIONS
+
+CHECKED = "__checked__"  # what tests call, once they are instrumented, when a check has run
+OF_BUILTINS = frozenset({*QUESTIONS, *dir(list), *dir(set)})  # attributes that say nothing of a class
+Function = (ast.FunctionDef, ast.AsyncFunctionDef)
+COMPOUND = (ast.If, ast.Try, ast.Match) if sys.version_info >= (3, 10) else (ast.If, ast.Try)
+
+
+@dataclass(frozen=True)
+class Tests:
+    """The source of tests and of what runs before them."""
+
+    source: str
+    setup: str = ""
+    helpers: str = ""  # the part of the prompt that defines what the tests may use
+    entry: str = ""
+
+    @cached_property
+    def tree(self) -> ast.Module:
+        """The tests."""
+        return ast.parse(self.source)
+
+    @cached_property
+    def nodes(self) -> list[ast.AST]:
+        """All nodes of them and of the setup, but for constants."""
+        return [*_walk(self.tree), *_walk(ast.parse(self.setup))]
+
+    @cached_property
+    def mentioned(self) -> set[str]:
+        """Every name in them, or of an attribute."""
+        found: set[str] = set()
+        for node in self.nodes:
+            if isinstance(node, ast.Name):
+                found.add(node.id)
+            elif isinstance(node, ast.Attribute):
+                found.add(node.attr)
+            elif isinstance(node, ast.ImportFrom):
+                found |= {each.name for each in node.names}
+        return found
+
+    @cached_property
+    def free(self) -> set[str]:
+        """Names that neither they nor the setup define, nor Python."""
+        return self.asked - BUILTINS
+
+    @cached_property
+    def asked(self) -> set[str]:
+        """Names that neither they nor the setup define."""
+        of_tests, of_setup = free(self.source), free(self.setup)
+        setup = ast.parse(self.setup).body
+        given = {node.name for node in setup if is_stub(node)}  # type: ignore[attr-defined]
+        given |= {node.name for node in (*setup, *self.tree.body) if is_record(node)}  # type: ignore[attr-defined]
+        return (of_tests[0] - (of_setup[1] - given)) | of_setup[0] | given & (of_tests[0] | of_tests[1])
+
+    @cached_property
+    def of_solution(self) -> set[str]:
+        """Names that they import from ``solution`` or read of it; ``*`` for all, ``solution`` for the module."""
+        found: set[str] = set()
+        for node in self.nodes:
+            if isinstance(node, ast.ImportFrom) and node.module == "solution":
+                found |= {each.name for each in node.names}
+            elif isinstance(node, ast.Import) and any(each.name == "solution" for each in node.names):
+                found.add("solution")
+            elif isinstance(node, ast.Attribute) and _variable(node.value) == "solution":
+                found.add(node.attr)
+            elif isinstance(node, ast.Call) and function(node) in ("hasattr", "getattr") and len(node.args) > 1:
+                found |= {str(getattr(node.args[1], "value", ""))} if _variable(node.args[0]) == "solution" else set()
+        return found
+
+    @cached_property
+    def classes(self) -> set[str]:
+        """Names that they use as classes of the code's: by attributes of objects, ``isinstance`` or ``except``."""
+        made: dict[str, str] = {}  # variable -> class that it was made of
+        found: set[str] = set()
+        for node in self.nodes:
+            if isinstance(node, ast.Assign) and (name := _called(node.value)):
+                made |= {target: name for target in map(_variable, node.targets) if target}
+        for node in self.nodes:
+            if isinstance(node, ast.Attribute) and not node.attr.startswith("__"):
+                owner = node.value
+                name = _called(owner) or made.get(_variable(owner) or "") or ""
+                if name and node.attr not in OF_BUILTINS:
+                    found.add(name)
+                elif isinstance(owner, ast.Name):
+                    found.add(owner.id)
+            elif isinstance(node, ast.Call) and (name := function(node)) and len(node.args) > 1:
+                if name in ("isinstance", "issubclass", "assertIsInstance"):
+                    found |= {each.id for each in ast.walk(node.args[1]) if isinstance(each, ast.Name)}
+            elif isinstance(node, ast.ExceptHandler) and isinstance(node.type, ast.Name):
+                found.add(node.type.id)
+            elif isinstance(node, (ast.With, ast.AsyncWith)):
+                found |= {name for item in node.items if (name := _called(item.context_expr))}
+        return found
+
+    @cached_property
+    def called_at_top(self) -> set[str]:
+        """Functions of theirs that they call themselves."""
+        statements = [each for each in self.tree.body if not isinstance(each, (ast.Assert, ast.Import, ast.ImportFrom))]
+        calls = (node for each in statements for node in shallow(each) if isinstance(node, ast.Call))
+        return {name for call in calls if (name := function(call))}
+
+    @cached_property
+    def modules(self) -> set[str]:
+        """Modules that they import."""
+        found: set[str] = set()
+        for node in self.nodes:
+            if isinstance(node, ast.Import):
+                found |= {each.name for each in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                found.add(node.module)
+        return found
+
+
+def _walk(tree: ast.AST) -> Iterator[ast.AST]:
+    """Yield nodes as ``ast.walk`` does; tests may hold megabytes of constants."""
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        for field in node._fields:
+            value = getattr(node, field, None)
+            if type(value) is list:
+                waiting += [each for each in value if isinstance(each, ast.AST) and type(each) is not ast.Constant]
+            elif isinstance(value, ast.AST) and not isinstance(value, (ast.Constant, ast.expr_context)):
+                waiting.append(value)
+
+
+def _called(node: ast.AST) -> str:
+    return node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else ""
+
+
+def function(node: ast.Call) -> str:
+    """Return the name of what is called, or of the attribute that is."""
+    return node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+
+
+def _variable(node: ast.AST) -> str:
+    return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
+
+
+def is_stub(node: ast.AST) -> bool:
+    """Whether a definition only says what is to be written: a docstring, ``...``, ``pass``, NotImplementedError."""
+    if isinstance(node, Function):
+        return all(_is_empty(each) for each in node.body)
+    if isinstance(node, ast.ClassDef):
+        return all(is_stub(each) or _is_empty(each) or isinstance(each, ast.AnnAssign) for each in node.body)
+    return False
+
+
+def _is_empty(node: ast.stmt) -> bool:
+    if isinstance(node, ast.Return):
+        return node.value is None or (isinstance(node.value, ast.Constant) and node.value.value is None)
+    if isinstance(node, ast.Raise):
+        names = (each.id for each in ast.walk(node) if isinstance(each, ast.Name))
+        return "NotImplementedError" in names
+    return isinstance(node, ast.Pass) or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))
+
+
+def is_record(node: ast.AST) -> bool:
+    """Whether a class only holds what it is given, as nodes of a tree do: the code's process has it too."""
+    return (
+        isinstance(node, ast.ClassDef)
+        and not node.bases
+        and not node.keywords
+        and not node.decorator_list
+        and any(isinstance(each, Function) for each in node.body)
+        and all(
+            (isinstance(each, Function) and each.name in ("__init__", "__repr__", "__str__")) or _is_empty(each)
+            for each in node.body
+        )
+    )
+
+
+def helpers(prompt: str, entry: str) -> str:
+    """Return the part of a prompt that the tests may use: imports, constants, functions other than what is asked."""
+    tree = None
+    lines = prompt.splitlines()
+    for end in range(len(lines), 0, -1):  # a prompt may end in the middle of a function
+        try:
+            tree = ast.parse("\n".join(lines[:end]))
+            break
+        except (SyntaxError, ValueError, RecursionError):
+            continue
+    kept = [
+        node
+        for node in (tree.body if tree else [])
+        if isinstance(node, (ast.Import, ast.ImportFrom))
+        or (isinstance(node, (*Function, ast.ClassDef)) and node.name != entry and not is_stub(node))
+        or (isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant))
+    ]
+    return "\n".join(ast.unparse(node) for node in kept)
+
+
+def shallow(node: ast.AST) -> Iterator[ast.AST]:
+    """Walk a statement, but not into the functions and classes that it defines."""
+    if isinstance(node, (*Function, ast.ClassDef, ast.Lambda)):
+        return
+    yield node
+    for child in ast.iter_child_nodes(node):
+        yield from shallow(child)
+
+
+def is_check(node: ast.AST) -> bool:
+    """Whether a statement is a check by itself: an assert, or a call of unittest's or pytest's."""
+    if isinstance(node, ast.Assert):
+        return True
+    calls = (each for each in shallow(node) if isinstance(each, ast.Call))
+    is_simple = isinstance(node, (ast.Expr, ast.With, ast.AsyncWith))
+    return is_simple and any(function(call).startswith(("assert", "raises")) for call in calls)
+
+
+def may_raise(node: ast.AST) -> bool:
+    """Whether a compound statement ends the tests by itself where something is wrong: ``raise``, ``assert False``."""
+    return isinstance(node, COMPOUND) and any(map(_is_end, shallow(node)))
+
+
+def _is_end(node: ast.AST) -> bool:
+    if isinstance(node, ast.Assert):
+        return isinstance(node.test, ast.Constant) and not node.test.value
+    return isinstance(node, ast.Raise) or (isinstance(node, ast.Call) and function(node) in ("exit", "fail"))
+
+
+def instrumented(tree: ast.Module) -> ast.Module:
+    """Return tests that call ``CHECKED`` after each check, where it is reached only if the check is good."""
+    tree.body = _instrument(tree.body)
+    return tree
+
+
+def _instrument(statements: list[ast.stmt]) -> list[ast.stmt]:
+    found: list[ast.stmt] = []
+    for statement in statements:
+        for field in ("body", "orelse", "finalbody"):
+            inner = getattr(statement, field, None)
+            if inner:
+                setattr(statement, field, _instrument(inner))
+        for part in (*getattr(statement, "handlers", ()), *getattr(statement, "cases", ())):
+            part.body = _instrument(part.body)
+        if is_check(statement):
+            found += [statement, _call(statement)]
+        else:
+            found += [_call(statement), statement] if may_raise(statement) else [statement]
+    return found
+
+
+def _call(statement: ast.stmt) -> ast.stmt:
+    place = {name: getattr(statement, name) for name in ("lineno", "col_offset", "end_lineno", "end_col_offset")}
+    return ast.Expr(ast.Call(ast.Name(CHECKED, ast.Load(), **place), [], [], **place), **place)
+
+
+SETS = ("mentioned", "asked", "of_solution", "classes", "called_at_top", "modules")
+
+
+def plan(tests: Tests) -> dict[str, Any]:
+    """Return what running tests takes to know of them, as JSON: found once for a row, not once for a response."""
+    records = [node for node in tests.tree.body if is_record(node)]
+    body = [node for node in tests.tree.body if not is_record(node)]
+    return {
+        **{name: sorted(getattr(tests, name)) for name in SETS},
+        "records": "\n".join(map(ast.unparse, records)),
+        "run": ast.unparse(instrumented(ast.parse(ast.unparse(ast.Module(body, []))))),
+    }

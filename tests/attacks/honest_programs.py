@@ -1,0 +1,346 @@
+"""Programs that are right, under tests as data sets and people write them: each must score 1.
+
+One entry each: name, code, ground truth, ``extra_info``. What the code gives the tests, and the tests the code, crosses
+between two processes; whatever an honest test asks of it must come through.
+"""
+
+# ruff: noqa: E501 - programs on one line each
+from typing import Any
+
+HONEST: dict[str, tuple[str, Any, dict[str, Any]]] = {
+    "asyncio in code": (
+        "import asyncio\nasync def g(x):\n    await asyncio.sleep(0)\n    return await asyncio.to_thread(lambda: x+1)\ndef f(x):\n    return asyncio.run(g(x))",
+        "assert f(1)==2",
+        {},
+    ),
+    "async f": (
+        "import asyncio\nasync def f(x):\n    await asyncio.sleep(0.01)\n    return x+1",
+        "import asyncio\nassert asyncio.run(f(1))==2",
+        {},
+    ),
+    "async test": ("async def f(x):\n    return x+1", "async def test_f():\n    assert await f(1)==2", {}),
+    "async gather": (
+        "import asyncio\nasync def f(x):\n    return x+1",
+        "import asyncio\nasync def main():\n    r = await asyncio.gather(f(1), f(2))\n    assert r == [2,3]\nasyncio.run(main())",
+        {},
+    ),
+    "agen": (
+        "async def f(n):\n    for i in range(n):\n        yield i",
+        "async def test_a():\n    assert [x async for x in f(3)] == [0,1,2]",
+        {},
+    ),
+    "Isolated": (
+        "async def f(x): return x+1",
+        "import unittest\nclass T(unittest.IsolatedAsyncioTestCase):\n    async def test_a(self):\n        self.assertEqual(await f(1), 2)",
+        {},
+    ),
+    "vector": (
+        "class Vector:\n    def __init__(s,x,y): s.x=x; s.y=y\n    def __add__(s,o): return Vector(s.x+o.x,s.y+o.y)\n    def __mul__(s,k): return Vector(s.x*k,s.y*k)\n    __rmul__=__mul__\n    def __eq__(s,o): return (s.x,s.y)==(o.x,o.y)\n    def __abs__(s): return (s.x**2+s.y**2)**.5\n    def __len__(s): return 2\n    def __getitem__(s,i): return (s.x,s.y)[i]\n    def __repr__(s): return f'Vector({s.x}, {s.y})'\n    def __hash__(s): return hash((s.x,s.y))",
+        "v=Vector(1,2)\nassert v.x==1\nassert v+Vector(1,1)==Vector(2,3)\nassert v*2==Vector(2,4)==2*v\nassert abs(Vector(3,4))==5\nassert len(v)==2 and v[1]==2 and list(v)==[1,2]\nassert str(v)=='Vector(1, 2)' and f'{v}'=='Vector(1, 2)'\nassert {v}=={Vector(1,2)}\nassert isinstance(v,Vector) and type(v) is Vector and type(v).__name__=='Vector'\nassert v != Vector(0,0)",
+        {},
+    ),
+    "exc": (
+        "class MyError(ValueError):\n    def __init__(s,m,code): super().__init__(m); s.code=code\nclass Sub(MyError): pass\ndef f(x): raise Sub('bad', 7)",
+        "import unittest\nfrom solution import f, MyError\nclass T(unittest.TestCase):\n    def test_a(self):\n        with self.assertRaises(MyError) as c: f(1)\n        self.assertEqual(c.exception.code, 7)\n        self.assertEqual(str(c.exception),'bad')\n    def test_b(self):\n        with self.assertRaisesRegex(ValueError,'ba'): f(1)",
+        {},
+    ),
+    "tree": (
+        "class Node:\n    def __init__(s,v): s.v=v; s.left=s.right=None\ndef h(n): return 0 if n is None else 1+max(h(n.left),h(n.right))",
+        "root=Node(1)\nroot.left=Node(2)\nroot.left.left=Node(3)\nassert h(root)==3\nassert root.left.left.v==3 and root.right is None",
+        {},
+    ),
+    "record": (
+        "def h(n): return 0 if n is None else 1+h(n.next)",
+        "assert h(ListNode(1,ListNode(2)))==2",
+        {
+            "setup": "class ListNode:\n    def __init__(self, val=0, next=None):\n        self.val=val\n        self.next=next"
+        },
+    ),
+    "with": (
+        "class T:\n    def __enter__(s): s.on=True; return s\n    def __exit__(s,*a): s.on=False",
+        "with T() as t:\n    assert t.on\nassert not t.on",
+        {},
+    ),
+    "ctxm": (
+        "from contextlib import contextmanager\n@contextmanager\ndef f(l):\n    yield 5",
+        "with f([]) as t:\n    assert t==5",
+        {},
+    ),
+    "lambda": (
+        "def f(g,x): return [g(i) for i in x]",
+        "assert f(lambda i:i*2,[1,2])==[2,4]\nassert f(str,[1])==['1']\nassert f(len,['ab'])==[2]",
+        {},
+    ),
+    "deco": (
+        "import functools\ndef f(g):\n    @functools.wraps(g)\n    def w(*a,**k):\n        return g(*a,**k)+1\n    return w",
+        "@f\ndef g(x, y=2):\n    'doc'\n    return x+y\nassert g(1)==4 and g(1,y=5)==7",
+        {},
+    ),
+    "callback exc": (
+        "def f(g):\n    try:\n        g()\n    except ValueError: return 'caught'\n",
+        "def bad(): raise ValueError('x')\nassert f(bad)=='caught'",
+        {},
+    ),
+    "callback own exc": (
+        "def f(g): return g()",
+        "class My(Exception): pass\ndef bad(): raise My('x')\ntry:\n    f(bad)\n    assert False\nexcept My: pass",
+        {},
+    ),
+    "printed": (
+        "def f(): print('hi')",
+        "import io, contextlib\nb=io.StringIO()\nwith contextlib.redirect_stdout(b): f()\nassert b.getvalue()=='hi\\n'",
+        {},
+    ),
+    "input": (
+        "def f(): return int(input())+1",
+        "from unittest.mock import patch\nwith patch('builtins.input', return_value='5'):\n    assert f()==6",
+        {},
+    ),
+    "numpy": (
+        "import numpy as np\ndef f(x): return np.array(x)*2\ndef g(x): return np.int64(x)",
+        "import numpy as np\nassert (f([1,2])==np.array([2,4])).all()\nassert np.array_equal(f(np.array([1,2])), [2,4])\nassert g(2)==2\nnp.testing.assert_allclose(f([1.5]),[3.0])",
+        {},
+    ),
+    "np alias": ("import numpy as np\ndef f(x): return np.mean(x)", "assert np.isclose(f([1,2]), 1.5)", {}),
+    "collections": (
+        "from collections import *\ndef f(x): return Counter(x), deque(x), defaultdict(list,{1:[2]}), OrderedDict(a=1)",
+        "from collections import Counter, deque\nc,d,e,o=f('aab')\nassert c==Counter('aab') and c.most_common(1)==[('a',2)]\nassert d==deque('aab') and e[5]==[] and o=={'a':1}",
+        {},
+    ),
+    "namedtuple": (
+        "from collections import namedtuple\nfrom typing import NamedTuple\nP=namedtuple('P','x y')\nclass Q(NamedTuple):\n    a:int\n    def norm(self): return self.a*2\ndef f(x): return P(x,2)\ndef g(x): return Q(x)",
+        "p=f(1)\nassert p.x==1 and p==(1,2) and p[1]==2\nassert g(3).norm()==6 and isinstance(g(3),tuple) and p._asdict()=={'x':1,'y':2}",
+        {},
+    ),
+    "enum": (
+        "from enum import Enum, IntEnum\nclass C(Enum):\n    RED=1\n    BLUE=2\nclass I(IntEnum):\n    A=1\ndef f(x): return C(x)\ndef g(): return I.A",
+        "assert f(1) is C.RED and f(1)==C.RED and C.RED.value==1 and C['BLUE'].name=='BLUE'\nassert len(C)==2 and [c.value for c in C]==[1,2] and g()==1 and g().name=='A'",
+        {},
+    ),
+    "dataclass": (
+        "from dataclasses import dataclass\n@dataclass(order=True)\nclass D:\n    a:int=1\n    count:int=2",
+        "assert D(1)==D(1) and D(1)<D(2) and D().count==2 and sorted([D(2),D(1)])[0].a==1 and repr(D())=='D(a=1, count=2)'",
+        {},
+    ),
+    "date": (
+        "from datetime import *\ndef f(d): return d+timedelta(days=1)",
+        "from datetime import date, timedelta, datetime\nassert f(date(2020,1,1))==date(2020,1,2)\nassert f(datetime(2020,1,1,2))-datetime(2020,1,1)==timedelta(days=1,hours=2)",
+        {},
+    ),
+    "gen": (
+        "def f():\n    x = 0\n    while True:\n        x += 1\n        yield x",
+        "import itertools\ng=f()\nassert next(g)==1 and list(itertools.islice(g,100))==list(range(2,102))",
+        {},
+    ),
+    "gensend": (
+        "def f():\n    x = 0\n    while True:\n        x = yield x\n",
+        "g=f()\nnext(g)\nassert g.send(5)==5",
+        {},
+    ),
+    "iterclass": (
+        "class R:\n    def __init__(s,n): s.n=n\n    def __iter__(s): return iter(range(s.n))\n    def __contains__(s,x): return x<s.n",
+        "assert list(R(3))==[0,1,2] and 2 in R(3) and 5 not in R(3)\nfor i,x in enumerate(R(2)): assert i==x",
+        {},
+    ),
+    "lru": (
+        "class LRUCache:\n    def __init__(s,c): s.d={}\n    def get(s,k): return s.d.get(k,-1)\n    def put(s,k,v): s.d[k]=v",
+        "c=LRUCache(2)\nc.put(1,1)\nassert c.get(1)==1\nassert c.get(2)==-1",
+        {},
+    ),
+    "main guard": ("def f(x): return x+1", "if __name__ == '__main__':\n    assert f(1)==2", {}),
+    "unittest main": (
+        "def f(x): return x+1",
+        "import unittest\nclass T(unittest.TestCase):\n    def test_a(self): self.assertEqual(f(1),2)\nif __name__=='__main__':\n    unittest.main()",
+        {},
+    ),
+    "pytest class": (
+        "def f(x): return x+1",
+        "import pytest\nclass TestF:\n    def setup_method(self): self.v=1\n    def test_a(self): assert f(self.v)==2\n    @pytest.mark.parametrize('a,b',[(1,2),(3,4)])\n    def test_b(self,a,b): assert f(a)==b\ndef test_r():\n    with pytest.raises(TypeError): f('x')\ndef test_x(): assert f(0.1)==pytest.approx(1.1)",
+        {},
+    ),
+    "entry sol": (
+        "class Solution:\n    def add(self,a,b): return a+b",
+        "def check(candidate):\n    assert candidate(1,2)==3",
+        {"entry_point": "Solution().add"},
+    ),
+    "in place": (
+        "def f(d,l=None):\n    d['a']=1\n    l.append(2)\n    return d",
+        "d={}\nl=[]\nassert f(d,l=l) is d and d=={'a':1} and l==[2]",
+        {},
+    ),
+    "abc": (
+        "from abc import ABC, abstractmethod\nclass Shape(ABC):\n    @abstractmethod\n    def area(self): ...\nclass Sq(Shape):\n    def __init__(s,a): s.a=a\n    def area(s): return s.a**2",
+        "assert isinstance(Sq(2),Shape) and issubclass(Sq,Shape) and Sq(2).area()==4\ntry:\n    Shape()\n    assert False\nexcept TypeError: pass",
+        {},
+    ),
+    "eventloop args": ("def f(*a,**k): return (a,k)", "assert f(1,*[2],x=3)==((1,2),{'x':3})", {}),
+    "classmethod": (
+        "class A:\n    n=0\n    @classmethod\n    def make(cls): cls.n+=1; return cls()\n    @property\n    def v(self): return 5\n    @staticmethod\n    def s(x): return x",
+        "a=A.make()\nassert A.n==1 and a.v==5 and A.s(3)==3 and isinstance(a,A)\nA.n=7\nassert A.n==7 and a.n==7",
+        {},
+    ),
+    "deepcopy": (
+        "class A:\n    def __init__(s): s.v=[1]",
+        "import copy\na=A()\nb=copy.deepcopy(a)\nb.v=[2]\nassert a.v==[1] and b.v==[2]",
+        {},
+    ),
+    "matrix": (
+        "class M:\n    def __init__(s,r): s.r=r\n    def __matmul__(s,o): return M([[9]])\n    def __getitem__(s,k): return s.r[k[0]][k[1]]",
+        "m=M([[1,2]])\nassert m[0,1]==2 and (m@m).r==[[9]]",
+        {},
+    ),
+    "iadd": (
+        "class A:\n    def __init__(s): s.v=0\n    def __iadd__(s,k): s.v+=k; return s",
+        "a=A()\na.v\na+=3\nassert a.v==3",
+        {},
+    ),
+    "sys.exit": (
+        "import sys\ndef main(): sys.exit(2)",
+        "try:\n    main()\n    assert False\nexcept SystemExit as e:\n    assert e.code==2",
+        {},
+    ),
+    "asserts": ("def f(x):\n    return x + 1", "assert f(1) == 2", {}),
+    "a list of asserts": ("def f(x):\n    return x + 1", ["assert f(1) == 2", "assert f(2) == 3"], {}),
+    "a name of Python's": ("def sum(a, b):\n    return a + b", "assert sum(1, 2) == 3", {}),
+    "a class of one name": (
+        "class Stack:\n    def __init__(self): self.items = []\n    def push(self, x): self.items.append(x)\n    def pop(self): return self.items.pop()\n    def is_empty(self): return not self.items",
+        "s = Stack()\ns.push(1)\ns.push(2)\nassert s.pop() == 2\nassert not s.is_empty()\nassert s.items == [1]",
+        {},
+    ),
+    "a linked list": (
+        "class Node:\n    def __init__(self, v, nxt=None): self.v, self.next = v, nxt\ndef build(xs):\n    head = None\n    for x in reversed(xs): head = Node(x, head)\n    return head",
+        "h = build([1, 2])\nassert h.v == 1 and h.next.v == 2 and h.next.next is None",
+        {},
+    ),
+    "raises or not": (
+        "def f(x):\n    raise ValueError('no')",
+        "try:\n    f(1)\nexcept ValueError:\n    pass\nelse:\n    raise AssertionError",
+        {},
+    ),
+    "if and raise": ("def f(x):\n    return x", "if f(1) != 1:\n    raise SystemExit(1)", {}),
+    "an error's arguments": (
+        "def f(x):\n    raise KeyError('k', 3)",
+        "try:\n    f(1)\n    assert False\nexcept KeyError as e:\n    assert e.args == ('k', 3)",
+        {},
+    ),
+    "candidate of a prompt": (
+        "    return x - 2",
+        "def check(candidate):\n    assert poly(candidate(4)) == 0",
+        {"entry_point": "f", "code_prompt": "def poly(x):\n    return x - 2\n\n\ndef f(x):\n    '''Doc.'''\n"},
+    ),
+    "imports of a prompt": (
+        "def f(x: List[int]) -> int:\n    return len(x)",
+        "def check(candidate):\n    assert candidate([1]) == 1",
+        {
+            "entry_point": "f",
+            "code_prompt": "from typing import List\n\n\ndef f(x: List[int]) -> int:\n    '''Doc.'''\n",
+        },
+    ),
+    "check without an entry point, of a prompt": (
+        "def f(x):\n    return x",
+        "def check(candidate):\n    assert candidate(1) == 1",
+        {"code_prompt": "def f(x):\n    '''Doc.'''\n"},
+    ),
+    "math without an import": ("def f(x):\n    return x", "assert math.isclose(f(1), 1)", {}),
+    "a setup that builds": (
+        "class Node:\n    def __init__(self, v): self.v, self.left = v, None\ndef h(n): return 0 if n is None else 1 + h(n.left)",
+        "assert h(root) == 2",
+        {"setup": "root = Node(1)\nroot.left = Node(2)"},
+    ),
+    "a stub in the setup": (
+        "def f(x):\n    return x",
+        "assert f(1) == 1",
+        {"setup": "def f(x):\n    raise NotImplementedError"},
+    ),
+    "a constant": ("PRIMES = [2, 3, 5]", "assert PRIMES == [2, 3, 5]", {}),
+    "a program": ("print(int(input()) + 1)", {"inputs": ["1\n", "2\n"], "outputs": ["2", "3\n"]}, {}),
+    "lists of lines": (
+        "a = input()\nb = input()\nprint(b)\nprint(a)",
+        {"inputs": [["1", "2"]], "outputs": [["2", "1"]]},
+        {},
+    ),
+    "open(0)": (
+        "import sys\nprint(sum(map(int, open(0).read().split())))",
+        {"inputs": ["1 2\n3"], "outputs": ["6"]},
+        {},
+    ),
+    "sys.stdin.fileno": (
+        "import os, sys\ndata = os.read(sys.stdin.fileno(), 100).split()\nos.write(1, str(len(data)).encode())",
+        {"inputs": ["1 2\n3", "4"], "outputs": ["3", "1"]},
+        {},
+    ),
+    "sys.stdin.buffer": (
+        "import sys\nread = sys.stdin.buffer.readline\nn = int(read())\nsys.stdout.write(str(n * 2))",
+        {"inputs": ["4\n"], "outputs": ["8\n"]},
+        {},
+    ),
+    "fast streams": (
+        "import sys, io, os\nclass W(io.IOBase):\n    def __init__(self, f): self.b = io.BytesIO(); self.fd = f.fileno(); self.write = lambda s: self.b.write(s.encode())\n    def flush(self): os.write(self.fd, self.b.getvalue()); self.b.seek(0); self.b.truncate()\nsys.stdout = W(sys.stdout)\nprint(input())",
+        {"inputs": ["x y\n", "z\n"], "outputs": ["x y", "z"]},
+        {},
+    ),
+    "exit()": ("print(1)\nexit()\nprint(2)", {"inputs": [""], "outputs": ["1"]}, {}),
+    "quit()": ("print(1)\nquit()", {"inputs": [""], "outputs": ["1"]}, {}),
+    "os._exit": ("import os\nprint(1, flush=True)\nos._exit(0)", {"inputs": ["", ""], "outputs": ["1", "1"]}, {}),
+    "a main guard": (
+        "def main():\n    print(input())\nif __name__ == '__main__':\n    main()",
+        {"inputs": ["a b"], "outputs": ["a b"]},
+        {},
+    ),
+    "20 threads and numpy": (
+        "import threading, numpy\nfrom concurrent.futures import ThreadPoolExecutor\ndef f(x):\n    b = threading.Barrier(20)\n    def work(i):\n        b.wait()\n        return int((numpy.ones((50, 50), int) * i).sum())\n    with ThreadPoolExecutor(20) as pool:\n        return sum(pool.map(work, range(20))) * x",
+        "assert f(1) == 475000",
+        {},
+    ),
+    "a thread and a deep recursion": (
+        "import sys, threading\nsys.setrecursionlimit(10 ** 5)\nthreading.stack_size(1 << 26)\ndef g(n): return 0 if n == 0 else 1 + g(n - 1)\nthreading.Thread(target=lambda: print(g(20000))).start()",
+        {"inputs": [""], "outputs": ["20000"]},
+        {},
+    ),
+    "an exit function": (
+        "import atexit\nout = []\natexit.register(lambda: print(*out))\nout.append(input())",
+        {"inputs": ["a", "b"], "outputs": ["a", "b"]},
+        {},
+    ),
+    "names that graders import": (
+        "n = int(input())\nprint(math.gcd(n, 4), Counter('aab')['a'], deque([1])[0])",
+        {"inputs": ["6"], "outputs": ["2 2 1"]},
+        {},
+    ),
+    "nearly equal floats": ("print(0.33333333, 2.0)", {"inputs": [""], "outputs": ["0.333333 2.00"]}, {}),
+    "blanks": ("print('  a b  ')\nprint()", {"inputs": [""], "outputs": ["a b"]}, {}),
+    "Windows line ends": ("print(input(), input())", {"inputs": ["a\r\nb\r\n"], "outputs": ["a b\r\n"]}, {}),
+    "fn_name": (
+        "def g(a, b):\n    return a + b",
+        {"inputs": [[1, 2], [3, 4]], "outputs": [3, [7]], "fn_name": "g"},
+        {},
+    ),
+    "fn_name in JSON": (
+        "class Solution:\n    def g(self, a: List[int]) -> Tuple[int, int]:\n        return (max(a), min(a))",
+        '{"inputs": [[[1, 2]]], "outputs": [[2, 1]], "fn_name": "g"}',
+        {},
+    ),
+    "input_output": (
+        "def g(d):\n    return d[1]",
+        {"input_output": '{"inputs": [[{"1": 5}]], "outputs": [5], "fn_name": "g"}'},
+        {},
+    ),
+    "LiveCodeBench, functional": (
+        "class Solution:\n    def add(self, xs: List[int], k: int) -> float:\n        return sum(xs) / k",
+        "",
+        {
+            "public_test_cases": '[{"input": "[1, 2]\\n2", "output": "1.5", "testtype": "functional"}]',
+            "private_test_cases": "[]",
+            "metadata": '{"func_name": "add"}',
+        },
+    ),
+    "LiveCodeBench, stdin": (
+        "print(input()[::-1])",
+        {
+            "public_test_cases": [{"input": "ab\n", "output": "ba\n", "testtype": "stdin"}],
+            "private_test_cases": '[{"input": "xy", "output": "yx", "testtype": "stdin"}]',
+        },
+        {},
+    ),
+    "a list of cases": ("print(input()[::-1])", [{"input": "ab\n", "output": "ba\n"}], {}),
+}

@@ -1,0 +1,557 @@
+"""Programs that score 1 without solving anything, if the grader of code lets them: each must score 0.
+
+One line or entry each: name, code, tests, and ``extra_info``. ``f`` is to return its argument plus 1. ``UNSCORED`` are
+tests that can test nothing, whatever the code: those samples are unscored. ``HONEST`` must score 1.
+"""
+
+# ruff: noqa: E501 - programs on one line each
+from typing import Any
+
+Program = tuple[str, Any, dict[str, Any]]
+TESTS = "assert f(1) == 2\nassert f(5) == 6\nassert f(-1) == 0"
+NEAR = "assert abs(f(1) - 2) < 1e-6"
+MANY = "assert all(f(x) == x + 1 for x in range(5))"
+UNIT = (
+    "import unittest\nfrom solution import f\nclass T(unittest.TestCase):\n    def test_it(self):\n"
+    "        self.assertEqual(f(1), 2)\n    def test_that(self):\n        self.assertTrue(f(2) == 3)"
+)
+CHECK = "def check(candidate):\n    assert candidate(1) == 2\n    assert candidate(3) == 4"
+RIGHT = "def f(x):\n    return x + 1\n"
+WRONG = "def f(x):\n    return 7\n"
+PROPERTY = (
+    "r = f(3)\nassert len(r) == 3\nassert all(x > 0 for x in r)\nassert sorted(r) == list(r)\nassert r.count(1) == 1"
+)
+
+LIAR = (
+    "class Liar:\n"
+    "    def __init__(self, *a): pass\n"
+    "    def __eq__(self, o): return True\n"
+    "    def __ne__(self, o): return False\n"
+    "    def __lt__(self, o): return True\n"
+    "    __gt__ = __le__ = __ge__ = __contains__ = __lt__\n"
+    "    def __hash__(self): return 2\n"
+    "    def __sub__(self, o): return 0\n"
+    "    __rsub__ = __add__ = __radd__ = __mul__ = __mod__ = __pow__ = __truediv__ = __sub__\n"
+    "    def __abs__(self): return 0.0\n"
+    "    __float__ = __abs__\n"
+    "    def __int__(self): return 2\n"
+    "    __index__ = __round__ = __trunc__ = __floor__ = __int__\n"
+    "    def __len__(self): return 3\n"
+    "    def __iter__(self): return iter(())\n"
+    "    def __getitem__(self, k): raise IndexError\n"
+    "    def count(self, x): return 1\n"
+    "    def __str__(self): return 'x'\n"
+    "    def __instancecheck__(self, o): return True\n"
+)
+LYING = LIAR + "def f(x):\n    return Liar()\n"
+
+
+def raising(error: str) -> str:
+    """Return code that raises in each call."""
+    return f"def f(x):\n    raise {error}\n"
+
+
+def writing(*lines: str, then: str = "") -> str:
+    """Return code that writes lines to every descriptor that it has, when it is called."""
+    data = "".join(line + "\\n" for line in lines)
+    return (
+        f"import os\nDATA = b'''{data}'''\ndef f(x):\n    for fd in range(3, 64):\n        try:\n"
+        f"            os.write(fd, DATA)\n        except OSError:\n            pass\n    {then or 'return 7'}\n"
+    )
+
+
+VERDICT = '{"id": 1, "value": {"passed": true, "timeout": false, "reason": ""}}'
+ONE = '{"value": 2}'
+FORGED_REPLIES = {
+    "no JSON": "passed",
+    "empty line": "",
+    "a number": "1",
+    "a list": "[]",
+    "no value": "{}",
+    "a verdict": VERDICT,
+    "a process id": '{"pid": 1}',
+    "a bare list": '{"value": [1, 2]}',
+    "two tags": '{"value": {"list": [], "set": []}}',
+    "an unknown tag": '{"value": {"eval": "1"}}',
+    "an unknown object": '{"value": {"remote": [99, 98, null]}}',
+    "an object without a class": '{"value": {"remote": [9999, null, null]}}',
+    "a class that is a function": '{"value": {"remote": [999, 0, null]}}',
+    "a negative number": '{"value": {"remote": [-1, -1, null]}}',
+    "a number that is a text": '{"value": {"remote": ["0", "0", null]}}',
+    "a class of dunders": '{"classes": {"70": ["__class__", [], "object", ["__eq__", "__class__", "__del__"]]}, "value": 7}',
+    "a class that is an int": '{"classes": {"70": ["I", [], "int", []]}, "value": {"remote": [71, 70, "2"]}}',
+    "a class of BaseException": '{"classes": {"70": ["E", [], "KeyboardInterrupt", []]}, "raised": {"remote": [71, 70, null]}}',
+    "a class without a form": '{"classes": {"70": 5}, "value": 7}',
+    "classes that are a list": '{"classes": [1], "value": 7}',
+    "a parent that is none": '{"classes": {"70": ["A", [12345], "object", []]}, "value": 7}',
+    "an exception that is none": '{"raised": {"error": ["print", {"tuple": []}]}}',
+    "KeyboardInterrupt": '{"raised": {"error": ["KeyboardInterrupt", {"tuple": []}]}}',
+    "GeneratorExit": '{"raised": {"error": ["GeneratorExit", {"tuple": []}]}}',
+    "StopIteration": '{"raised": {"error": ["StopIteration", {"tuple": []}]}}',
+    "raised, a number": '{"raised": 5}',
+    "raised again": '{"raised": {"again": 0}}',
+    "a callback that is none": '{"callback": 0, "args": []}',
+    "a callback without a form": '{"callback": "x", "args": {}, "names": 3}',
+    "changed, out of range": '{"changed": {"99": 5}, "value": 7}',
+    "changed, a list": '{"changed": [1], "value": 7}',
+    "changed, no number": '{"changed": {"x": 5}, "value": 7}',
+    "same, out of range": '{"same": 99}',
+    "printed, an object": '{"printed": {"a": 1}, "value": 7}',
+    "a set of lists": '{"value": {"set": [{"list": []}]}}',
+    "a dict of dicts": '{"value": {"dict": [[{"dict": []}, 1]]}}',
+    "a dict without pairs": '{"value": {"dict": [1]}}',
+    "an integer that is none": '{"value": {"int": "zz"}}',
+    "bytes that are none": '{"value": {"bytes": "zz"}}',
+    "a decimal that is none": '{"value": {"Decimal": "zz"}}',
+    "a fraction by zero": '{"value": {"Fraction": "1/0"}}',
+    "an array of objects": '{"value": {"ndarray": ["|O", [1], {"list": [1]}]}}',
+    "an array of void": '{"value": {"ndarray": ["|V8", [1], {"list": [1]}]}}',
+    "an array of another size": '{"value": {"ndarray": ["<i8", [999999999], {"list": [1]}]}}',
+    "a type that is none": '{"value": {"type": "eval"}}',
+    "a range of texts": '{"value": {"range": ["a", "b", "c"]}}',
+    "a date that is none": '{"value": {"date": "yesterday"}}',
+    "a factory that is none": '{"value": {"defaultdict": ["eval", []]}}',
+    "NaN": '{"value": NaN}',
+    "Infinity": '{"value": Infinity}',
+    "deep": '{"value": ' + '{"list": [' * 5000 + "]}" * 5000 + "}",
+    "deeper than JSON is read": "[" * 200000,
+}
+
+ATTACKS: dict[str, Program] = {
+    **{f"reply: {name}": (writing(line), TESTS, {}) for name, line in FORGED_REPLIES.items()},
+    **{
+        f"reply and exit: {name}": (writing(FORGED_REPLIES[name], then="os._exit(0)"), TESTS, {})
+        for name in ("a verdict", "no JSON", "no value", "deep")
+    },
+    # Replies too early, too late, too many.
+    "replies before any question": (writing(*[ONE] * 50) + "f(0)\n", TESTS, {}),
+    "a reply behind the reply": (writing(ONE, ONE, then="return 7"), TESTS, {}),
+    "late reply by a thread": (
+        "import threading, time, os\n"
+        + writing(ONE, ONE, ONE).replace("def f(x)", "def g()")
+        + "threading.Thread(target=lambda: (time.sleep(0.05), g())).start()\ndef f(x):\n    time.sleep(0.2)\n    return 7\n",
+        TESTS,
+        {},
+    ),
+    "an endless reply": ("import os\ndef f(x):\n    while True:\n        os.write(4, b'a' * 65536)\n", TESTS, {}),
+    "a huge reply": ("def f(x):\n    return 'a' * (64 << 20)\n", TESTS, {}),
+    "a huge number": ("def f(x):\n    return 1 << (1 << 27)\n", TESTS, {}),
+    "a million empty lists": ("def f(x):\n    return [[] for _ in range(1200000)]\n", TESTS, {}),
+    "a million numbers in a set": ("def f(x):\n    return set(range(1000000))\n", TESTS, {}),
+    "a dict of a million texts": ("def f(x):\n    return {str(i): 0 for i in range(500000)}\n", TESTS, {}),
+    "the pipes are closed": ("import os\ndef f(x):\n    os.closerange(3, 64)\n    return 2\n", TESTS, {}),
+    "verdict while loading": (writing(VERDICT, ONE).replace("return 7", "os._exit(0)") + "f(0)\n", TESTS, {}),
+    # Names by which the code would take the place of ours.
+    "__builtins__": (WRONG + "__builtins__ = {'abs': lambda x: 0}\n", NEAR, {}),
+    "__builtins__, a text that lies": (
+        "class S(str):\n    def startswith(self, *a): return False\n    __hash__ = str.__hash__\nglobals()[S('__builtins__')] = {'abs': lambda x: 0.0, 'isinstance': lambda *a: True}\n"
+        + WRONG,
+        NEAR,
+        {},
+    ),
+    "__path__": (
+        WRONG
+        + "__path__ = ['.']\nopen('sub.py', 'w').write('import os; os._exit(0)')\nopen('f.py', 'w').write('f = 1')\n",
+        "from solution import f\nassert f(1) == 2",
+        {},
+    ),
+    "__path__ and a submodule": (
+        WRONG + "__path__ = ['.']\nopen('helper.py', 'w').write('ok = lambda *a: True')\n",
+        "import solution\ntry:\n    from solution.helper import ok\nexcept ImportError:\n    ok = lambda a, b: a == b\nassert ok(solution.f(1), 2)",
+        {},
+    ),
+    "__getattr__ of the module": (
+        WRONG + "def __getattr__(name):\n    return lambda *a: True\n",
+        "import solution\nassert solution.f(1) == 2",
+        {},
+    ),
+    "__all__": (
+        WRONG + "__all__ = ['f', 'abs', '__builtins__']\ndef abs(x): return 0\n",
+        "from solution import *\n" + NEAR,
+        {},
+    ),
+    "a module in the folder": (
+        WRONG
+        + "for n in ('math', 'unittest', 'helper', 'typing', 'sitecustomize', 'colorsys'):\n    open(n + '.py', 'w').write('isclose = lambda *a: True; rgb_to_hsv = isclose')\n",
+        "import colorsys, math\nassert math.isclose(f(1), 2)",
+        {},
+    ),
+    "bytecode and .pth in the folder": (
+        WRONG
+        + "import os\nos.makedirs('__pycache__')\nopen('__pycache__/math.cpython-311.pyc', 'wb').write(b'x')\nopen('x.pth', 'w').write('import os')\n",
+        "import math\nassert math.isclose(f(1), 2)",
+        {},
+    ),
+    "abs": (WRONG + "def abs(x): return 0.0\n", NEAR, {}),
+    "all": (WRONG + "def all(x): return True\n", MANY, {}),
+    "len and sorted": (
+        "def f(x): return [3]\ndef len(x): return 3\ndef sorted(x): return [1, 2, 3]\n",
+        "assert len(f(3)) == 3 and sorted(f(3)) == [1, 2, 3]",
+        {},
+    ),
+    "isinstance": (
+        WRONG + "def isinstance(*a): return True\ndef type(x): return int\n",
+        "assert isinstance(f(1), str)",
+        {},
+    ),
+    "math": (WRONG + "class math:\n    isclose = lambda *a: True\n", "assert math.isclose(f(1), 2)", {}),
+    "math, imported by the code": (
+        WRONG + "import math\nmath.isclose = lambda *a: True\n",
+        "assert math.isclose(f(1), 2)",
+        {},
+    ),
+    "a helper of the tests": (
+        WRONG + "def same(a, b): return True\n",
+        "def same(a, b):\n    return a == b\nassert same(f(1), 2)",
+        {},
+    ),
+    "a helper of the setup": (
+        WRONG + "def same(a, b): return True\n",
+        "assert same(f(1), 2)",
+        {"setup": "def same(a, b):\n    return a == b"},
+    ),
+    "a constant of the setup": (WRONG + "WANTED = 7\n", "assert f(1) == WANTED", {"setup": "WANTED = 2"}),
+    "a class of the setup": (
+        WRONG + "class Same:\n    def ok(self, *a): return True\n",
+        "assert Same().ok(f(1), 2)",
+        {"setup": "class Same:\n    def ok(self, a, b):\n        return a == b"},
+    ),
+    "a helper of the prompt": (
+        "def poly(*a): return 0.0\ndef f(x): return 7\n",
+        "def check(candidate):\n    assert abs(poly(candidate(1))) < 1e-6",
+        {
+            "entry_point": "f",
+            "code_prompt": "def poly(x):\n    return x - 2\n\n\ndef f(x):\n    '''Find a zero of poly.'''\n",
+        },
+    ),
+    "a test": (WRONG + "def test_f(): pass\n", "def test_f():\n    assert f(1) == 2", {}),
+    "check": (WRONG + "def check(c): pass\n", CHECK, {"entry_point": "f"}),
+    "candidate": (
+        WRONG + "def candidate(x): return x + 1\n",
+        CHECK.replace("candidate(", "candidate("),
+        {"entry_point": "f"},
+    ),
+    "unittest": (WRONG + "import unittest\nunittest.TestCase.assertEqual = lambda *a: None\nclass T: pass\n", UNIT, {}),
+    "the wire's modules": (
+        "import json, reward.sandbox.wire as w\nw.decode = lambda *a: 2\njson.dumps = lambda *a, **k: '{\"value\": 7}'\n"
+        + WRONG,
+        TESTS,
+        {},
+    ),
+    "pickle": (
+        "import pickle\nclass P:\n    def __reduce__(self): return (exec, ('import os; os._exit(0)',))\n    def __reduce_ex__(self, n): return self.__reduce__()\ndef f(x): return P()\n",
+        "import copy\nassert copy.deepcopy(f(1)) == 2",
+        {},
+    ),
+    "gc and frames of the tests": (
+        "import gc, sys\ndef f(x):\n    for o in gc.get_objects():\n        if isinstance(o, dict) and 'tests' in o:\n            return x + 1\n    return 7\n",
+        TESTS,
+        {},
+    ),
+    "builtins patched": (
+        "import builtins, sys\nbuiltins.AssertionError = ValueError\nbuiltins.abs = lambda x: 0\nsys.settrace(lambda *a: None)\n"
+        + WRONG,
+        NEAR,
+        {},
+    ),
+    # Objects that lie.
+    **{
+        f"a liar: {name}": (LYING, tests, {})
+        for name, tests in {
+            "==": TESTS,
+            "abs": NEAR,
+            "all": MANY,
+            "unittest": UNIT,
+            "in": "assert f(1) in [2]",
+            "in a set": "assert f(1) in {2}",
+            "not": "assert not (f(1) != 2)",
+            "<": "assert 1.9 < f(1) < 2.1",
+            "2 ==": "assert 2 == f(1)",
+            "reflected": "assert abs(2 - f(1)) < 1e-6",
+            "int": "assert int(f(1)) == 2",
+            "float": "assert float(f(1)) == 0",
+            "round": "assert round(f(1)) == 2",
+            "len": PROPERTY,
+            "isclose": "import math\nassert math.isclose(f(1), 2)",
+            "list": "assert [f(1)] == [2]",
+            "dict": "assert {1: f(1)} == {1: 2}",
+            "sum": "assert sum([f(1)]) == 2",
+            "max": "assert max(f(1), 2) == 2 and f(1) == 2",
+            "isinstance": "assert isinstance(f(1), int)",
+            "numpy": "import numpy as np\nassert np.allclose(f(1), 2)",
+            "numpy ==": "import numpy as np\nassert (np.array([f(1)]) == np.array([2])).all()",
+            "numpy testing": "import numpy as np\nnp.testing.assert_equal(f(1), 2)",
+            "Decimal": "from decimal import Decimal\nassert Decimal(2) == f(1)",
+            "Fraction": "from fractions import Fraction\nassert Fraction(2) == f(1)",
+            "AlmostEqual": UNIT.replace("assertEqual", "assertAlmostEqual"),
+            "match": "match f(1):\n    case 2:\n        pass\n    case _:\n        raise AssertionError",
+            "tuple": "assert (f(1), 1) == (2, 1)",
+            "index": "assert [0, 1, 2][f(1)] == 2",
+            "range": "assert len(range(f(1))) == 2",
+            "%": "assert f(1) % 2 == 0 and f(1) == 2",
+            "sorted": "assert sorted([f(1), 2]) == [2, 2]",
+            "Counter": "from collections import Counter\nassert Counter([f(1)]) == Counter([2])",
+            "approx": "import pytest\nassert f(1) == pytest.approx(2)",
+        }.items()
+    },
+    "a class for the function": (LIAR.replace("Liar", "f"), TESTS, {}),
+    "a class for the function, abs": (LIAR.replace("Liar", "f"), NEAR, {}),
+    "a class for the function, len": (LIAR.replace("Liar", "f"), PROPERTY, {}),
+    "a class for a function in capitals": (
+        LIAR.replace("Liar", "Average"),
+        "assert Average([1, 2]) == 1.5\nassert abs(Average([1, 2]) - 1.5) < 1e-6",
+        {},
+    ),
+    "a class for the candidate": (LIAR.replace("Liar", "f"), CHECK, {"entry_point": "f"}),
+    "a metaclass that lies": (
+        "class M(type):\n    def __call__(cls, *a): return cls\n    def __eq__(cls, o): return True\n    def __hash__(cls): return 2\nclass f(metaclass=M): pass\n",
+        TESTS,
+        {},
+    ),
+    "a liar that tests build": (
+        LIAR.replace("Liar", "Node")
+        + "    def __setattr__(self, n, v): pass\n    def __getattr__(self, n): return self\ndef f(n): return n\n",
+        "n = Node(1)\nn.left = Node(2)\nassert n.left.value\nassert f(n) == 5",
+        {},
+    ),
+    "a liar that tests build, abs": (
+        LIAR.replace("Liar", "Node") + "    def __getattr__(self, n): return self\ndef f(n): return n\n",
+        "n = Node(1)\nassert n.value\nassert abs(f(n) - 5) < 1e-6",
+        {},
+    ),
+    **{
+        f"a {base} that lies": (
+            f"class E({base}):\n    def __eq__(self, o): return True\n    def __sub__(self, o): return 0\n    def __len__(self): return 3\n    def __contains__(self, o): return True\n    __hash__ = {base}.__hash__\ndef f(x):\n    return E({arg})\n",
+            tests,
+            {},
+        )
+        for base, arg, tests in (
+            ("int", "7", TESTS),
+            ("float", "7.0", NEAR),
+            ("str", "'x'", "assert f(1) == 'ab'"),
+            ("tuple", "()", "assert f(1) == (1, 2)"),
+            ("list", "[]", "assert f(1) == [1, 2]"),
+            ("dict", "{}", "assert f(1) == {1: 2}"),
+            ("set", "()", "assert f(1) == {1}"),
+            ("bytes", "b''", "assert f(1) == b'ab'"),
+            ("frozenset", "()", "assert f(1) == frozenset({1})"),
+        )
+    },
+    "__class__ that lies": (
+        "class L:\n    @property\n    def __class__(self): return int\n    def __eq__(self, o): return True\ndef f(x): return L()\n",
+        "assert isinstance(f(1), int) and f(1) == 2",
+        {},
+    ),
+    **{
+        f"numpy's {name}": (
+            f"class A:\n    {name} = {value}\n    def __eq__(self, o): return True\ndef f(x): return A()\n",
+            "import numpy as np\nassert np.array_equal(np.asarray(f(1)), np.array(2))",
+            {},
+        )
+        for name, value in (
+            ("__array_interface__", "{'shape': (1,), 'typestr': '<i8', 'data': (140000000, True), 'version': 3}"),
+            ("__array_struct__", "1"),
+            ("__array__", "lambda self, *a, **k: 2"),
+            ("__array_ufunc__", "lambda *a, **k: True"),
+            ("__array_function__", "lambda *a, **k: True"),
+            ("__array_priority__", "1e9"),
+        )
+    },
+    "__fspath__ and __index__": (
+        "class A:\n    def __fspath__(self): return '/etc/passwd'\n    def __index__(self): return 2\ndef f(x): return A()\n",
+        "import os\nassert os.fspath(f(1)) or True\nassert f(1) == 2",
+        {},
+    ),
+    "__getstate__ and __dict__": (
+        "class A:\n    def __getstate__(self): return {}\n    @property\n    def __dict__(self): return {'a': 2}\n    def __eq__(self, o): return True\ndef f(x): return A()\n",
+        "assert f(1) == 2",
+        {},
+    ),
+    "__class_getitem__ and __mro_entries__": (
+        "class A:\n    def __mro_entries__(self, b): return (int,)\n    def __eq__(self, o): return True\ndef f(x): return A()\n",
+        TESTS,
+        {},
+    ),
+    "an iterator that lies": (
+        "class I:\n    def __iter__(self): return self\n    def __next__(self): raise StopIteration\ndef f(x): return I()\n",
+        "r = list(f(3))\nassert r == [1, 2, 3]",
+        {},
+    ),
+    "hash collisions": (
+        "def f(x):\n    return {i * ((1 << 61) - 1): 0 for i in range(20000)}\n",
+        "assert f(1) == {1: 2}",
+        {},
+    ),
+    "a context that swallows": (
+        "class C:\n    def __enter__(self): return self\n    def __exit__(self, *a): return True\ndef f(x): return 7\n",
+        "with C():\n    assert f(1) == 2",
+        {},
+    ),
+    "a context that swallows in unittest": (
+        "class C:\n    def __enter__(self): return self\n    def __exit__(self, *a): return True\ndef f(x): return 7\n",
+        UNIT.replace("from solution import f", "from solution import f, C").replace(
+            "        self.assertEqual(f(1), 2)", "        with C():\n            self.assertEqual(f(1), 2)"
+        ),
+        {},
+    ),
+    # Exceptions that look like an end.
+    **{
+        f"raises {error}": (("import unittest\n" if "unittest" in error else "") + raising(error), tests, {})
+        for error in (
+            "SystemExit(0)",
+            "SystemExit",
+            "KeyboardInterrupt",
+            "GeneratorExit",
+            "StopIteration(2)",
+            "StopAsyncIteration",
+            "BaseException('x')",
+            "unittest.SkipTest('x')",
+            "AssertionError",
+            "NotImplementedError",
+            "EOFError",
+            "TimeoutError",
+            "ImportError('solution')",
+            "NameError('x')",
+            "MemoryError",
+            "RecursionError",
+        )
+        for tests in (UNIT if error.startswith(("unittest", "NameE", "KeyB")) else TESTS,)
+    },
+    "StopIteration in map": (raising("StopIteration"), "assert all(map(lambda x: f(x) == x + 1, range(3)))", {}),
+    "StopIteration of its own kind in map": (
+        "class S(StopIteration): pass\n" + raising("S"),
+        "assert all(map(lambda x: f(x) == x + 1, range(3)))",
+        {},
+    ),
+    "StopIteration in a loop": (
+        raising("StopIteration"),
+        "class It:\n    def __iter__(self): return self\n    def __next__(self): return f(1)\nassert list(It()) == [2, 2]",
+        {},
+    ),
+    "an exception called SkipTest": ("class SkipTest(Exception): pass\n" + raising("SkipTest('x')"), UNIT, {}),
+    "an exception called Unsupported": (
+        "class Unsupported(Exception): pass\nclass Stopped(BaseException): pass\n" + raising("Unsupported('x')"),
+        TESTS,
+        {},
+    ),
+    "NameError by the code": ("def f(x):\n    return undefined_name\n", TESTS, {}),
+    "ImportError by the code": ("def f(x):\n    import nothing_of_this_name\n", UNIT, {}),
+    "an exception whose str fails": (
+        "class E(Exception):\n    def __str__(self): raise SystemExit(0)\n    def __reduce__(self): raise SystemExit(0)\n"
+        + raising("E()"),
+        UNIT,
+        {},
+    ),
+    "an exception with a lying class": (
+        "class E(Exception):\n    __module__ = 'builtins'\nE.__name__ = E.__qualname__ = 'SkipTest'\n" + raising("E()"),
+        UNIT,
+        {},
+    ),
+    "a test that skips on what it gets": (
+        "def f(x): return None\n",
+        "import unittest\nfrom solution import f\nclass T(unittest.TestCase):\n    def test_it(self):\n        if f(1) is None:\n            self.skipTest('none')\n        self.assertEqual(f(1), 2)",
+        {},
+    ),
+    "pytest.skip on what it gets": (
+        "def f(x): return None\n",
+        "import pytest\ndef test_it():\n    if f(1) is None:\n        pytest.skip('none')\n    assert f(1) == 2",
+        {},
+    ),
+    "no check is reached": ("def f(x): return []\n", "for x in f(3):\n    assert x > 0", {}),
+    "no name that was asked for": (
+        "g = 1\n",
+        "import solution\nif hasattr(solution, 'f'):\n    assert solution.f(1) == 2",
+        {},
+    ),
+    "the function is missing": ("g = 1\n", TESTS, {}),
+    "the function is missing, in unittest": ("g = 1\n", UNIT, {}),
+    "the function is a number": ("f = 2\n", TESTS, {}),
+    "the code ends in the first call": (
+        "import os\ndef f(x): os._exit(0)\n",
+        "try:\n    r = f(1)\nexcept BaseException:\n    r = 2\nassert r == 2",
+        {},
+    ),
+    "the code crashes": (
+        "import ctypes\ndef f(x): ctypes.string_at(0)\n",
+        "try:\n    r = f(1)\nexcept Exception:\n    r = 2\nassert r == 2",
+        {},
+    ),
+    # Generators and callbacks.
+    "a generator for a value": ("def f(x):\n    yield 2\n", TESTS, {}),
+    "a coroutine for a value": ("async def f(x):\n    return 2\n", TESTS, {}),
+    "a callback that is called wrongly": (
+        "def f(g, x):\n    try:\n        g(None)\n    except BaseException:\n        pass\n    return 7\n",
+        "assert f(lambda x: x + 1, 1) == 2",
+        {},
+    ),
+    "a callback's frames": (
+        "def f(g, x):\n    for n in ('__globals__', '__code__', '__closure__', 'gi_frame', '__self__'):\n        try:\n            getattr(g, n)['abs'] = lambda x: 0\n        except Exception:\n            pass\n    return 7\n",
+        "assert abs(f(lambda x: x + 1, 1) - 2) < 1e-6",
+        {},
+    ),
+    "an argument that is changed": (
+        "def f(x):\n    x[:] = [1, 2, 3]\n    return [1, 2, 3]\n",
+        "given = [3, 1, 2, 0]\nassert f(given) == [0, 1, 2, 3]",
+        {},
+    ),
+    # Programs.
+    "a program that prints a verdict": (f"print('{VERDICT}')", {"inputs": ["1"], "outputs": ["2"]}, {}),
+    "a program that exits": ("import os\nos._exit(0)", {"inputs": ["1"], "outputs": ["2"]}, {}),
+    "a program that prints and dies": (
+        "import os\nprint(2, flush=True)\nimport ctypes\nctypes.string_at(0)",
+        {"inputs": ["1"], "outputs": ["2"]},
+        {},
+    ),
+    "a program that prints and fails": ("print(2)\nraise ValueError", {"inputs": ["1"], "outputs": ["2"]}, {}),
+    "a program that prints and exits with 1": ("print(2)\nexit(1)", {"inputs": ["1"], "outputs": ["2"]}, {}),
+    "a program that prints everything": (
+        "for i in range(10 ** 6):\n    print(i)",
+        {"inputs": ["1"], "outputs": ["2"]},
+        {},
+    ),
+    "a program that prints NaN": ("print('nan')", {"inputs": ["1"], "outputs": ["2.0"]}, {}),
+    "a program that prints infinity": ("print('inf')", {"inputs": ["1"], "outputs": ["2.5"]}, {}),
+    "a program that is near a whole number": (
+        "print(50000000000000001)",
+        {"inputs": ["1"], "outputs": ["50000000000000000"]},
+        {},
+    ),
+    "words in another order": ("print('b a')", {"inputs": ["1"], "outputs": ["a b"]}, {}),
+    "a Solution that lies": (
+        LIAR + "class Solution:\n    def g(self, x): return Liar()\n",
+        {"inputs": [[1]], "outputs": [2], "fn_name": "g"},
+        {},
+    ),
+    "a float that lies": (
+        "class F(float):\n    def __eq__(self, o): return True\ndef g(x): return F(7)\n",
+        {"inputs": [[1]], "outputs": [2.0], "fn_name": "g"},
+        {},
+    ),
+    "a result in a list of its own": (
+        "def g(x): return [[2]]\n",
+        {"inputs": [[1]], "outputs": [2], "fn_name": "g"},
+        {},
+    ),
+}
+
+HANGING = {  # tests that swallow the end of the time; the code never returns
+    "except": "try:\n    f(1)\nexcept:\n    pass\nassert True",
+    "except BaseException": "try:\n    r = f(1)\nexcept BaseException:\n    r = 2\nassert r == 2",
+    "finally": "def t():\n    try:\n        f(1)\n    finally:\n        return True\nassert t()",
+    "unittest": "import unittest\nfrom solution import f\nclass T(unittest.TestCase):\n    def test_it(self):\n        with self.assertRaises(BaseException):\n            f(1)",
+    "a loop": "while True:\n    try:\n        f(1)\n        break\n    except:\n        break\nassert True",
+}
+
+UNSCORED = {  # tests that test nothing
+    "a comment": "# assert f(1) == 2",
+    "nothing but a call": "f(1)",
+    "check without an entry point": CHECK,
+    "their own names": "x = 1\nassert x == 1",
+    "a constant": "assert True",
+    "a generator": "def test_it():\n    yield\n    assert f(1) == 2",
+    "a fixture": "def test_it(thing):\n    assert f(1) == thing",
+    "a fixture that is defined": "import pytest\n@pytest.fixture\ndef one():\n    return 1\ndef test_it(one):\n    assert f(one) == 2",
+    "expected failures": "import unittest\nfrom solution import f\nclass T(unittest.TestCase):\n    @unittest.expectedFailure\n    def test_it(self):\n        self.assertEqual(f(1), 3)",
+    "a library that is missing": "import nothing_of_this_name\nassert f(1) == 2",
+    "another module": "from my_solution import f\nassert f(1) == 2",
+}
