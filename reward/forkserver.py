@@ -15,7 +15,6 @@ import json
 import os
 import select
 import signal
-import sys
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -131,7 +130,7 @@ def _be_child(turn: Callable[[Place], int], place: Place, server: int, requests:
     status = 1
     try:
         die_with_parent()
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
         os.dup2(requests, 0)
         os.dup2(answers, 1)
         os.closerange(3, MOST_DESCRIPTORS)
@@ -170,6 +169,7 @@ class Server(Generic[Place]):
         """
         pause = 0.0
         while True:
+            self._look()
             problem, answered = "it ends at once", False
             try:
                 with self._place() as place:
@@ -228,8 +228,8 @@ class Server(Generic[Place]):
         frames.send(self._replies, frames.pack(number, 0.0, json.dumps(answer).encode()), NEVER, self._look)
 
     def _look(self) -> None:
-        """End with who started this server."""
-        if os.getppid() != self._parent:
+        """End with who started this server, or when it says so."""
+        if os.getppid() != self._parent or signal.SIGTERM in signal.sigpending():
             raise frames.Closed
 
 
@@ -250,17 +250,13 @@ def run(
         prepare: is called before the first child, where whatever a library prints goes nowhere.
     """
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # ignored, as some parents leave it, children would not be kept
-    signal.signal(signal.SIGTERM, _stop)
+    # Blocked, and looked for where the server waits: no place is left half made or half removed.
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
     server = Server(turn, place, is_value, one_shot)
     prepare()
     with contextlib.suppress(frames.Closed):
         server.serve()
-
-
-def _stop(*_: object) -> None:
-    """End, once: the child is killed, the place removed."""
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    sys.exit(0)
 
 
 def line() -> bytes:

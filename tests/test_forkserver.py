@@ -144,3 +144,23 @@ def test_a_folder_whose_server_was_killed_goes_with_the_next_server(tmp_path, mo
     for worker in (alive, third):
         worker.close()
     assert not list(tmp_path.iterdir())
+
+
+def test_sigterm_while_a_place_is_made_or_removed_leaves_none(tmp_path) -> None:
+    """A child that ends at once keeps the server at making and removing its place."""
+    code = (
+        "import os; from reward import forkserver; from reward.sandbox.folders import run_folder\n"
+        "forkserver.LONGEST_PAUSE = 0.0\n"
+        "forkserver.run(lambda where: 0, run_folder, prepare=lambda: os.write(2, b'.'))"
+    )
+    environment = clean_environment(PYTHONPATH=str(ROOT), TMPDIR=str(tmp_path), KIT_PARENT=str(os.getpid()))
+    for moment in range(20):
+        server = subprocess.Popen(
+            [sys.executable, "-c", code], env=environment, stdin=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+        assert server.stderr is not None
+        server.stderr.read(1)
+        time.sleep(0.01 + moment * 0.0007)
+        server.terminate()
+        server.communicate(timeout=60)
+        assert not list(tmp_path.iterdir())

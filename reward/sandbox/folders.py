@@ -103,7 +103,7 @@ def _clear_in_background(folders: dict[str, int]) -> None:
         os.waitpid(child, 0)
         return
     try:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
         null = os.open("/dev/null", os.O_RDWR)
         for standard in (0, 1, 2):
             os.dup2(null, standard)

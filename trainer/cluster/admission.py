@@ -26,6 +26,7 @@ WAITING = 4096  # connections that the kernel holds; beyond, it loses some that 
 ACCEPTED = 32  # connections in one pass of the loop, so that an older one has time to answer
 PAUSE = 0.01  # seconds between passes
 IDLE_SHARE = 4  # at least so many times the processor time that a pass took
+CLOSE_SECONDS = 5.0  # for the thread to end
 EXHAUSTED = 0.2  # seconds to wait where there are no descriptors
 NO_RESOURCES = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 
@@ -60,21 +61,24 @@ class Admission:
         self._of_address: Counter[str] = Counter()
         self._selector = selectors.DefaultSelector()
         self._open = True
+        self._thread = threading.Thread(target=self._run, daemon=True)
 
     def start(self) -> None:
         """Begin, in a thread."""
         self._listener.setblocking(False)
-        threading.Thread(target=self._run, daemon=True).start()
+        self._selector.register(self._listener, selectors.EVENT_READ)
+        self._thread.start()
 
     def close(self) -> None:
         """Let nobody in from now on."""
         self._open = False
         with contextlib.suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)  # wakes the thread
+        if self._thread.is_alive() and self._thread is not threading.current_thread():
+            self._thread.join(CLOSE_SECONDS)
         self._listener.close()
 
     def _run(self) -> None:
-        self._selector.register(self._listener, selectors.EVENT_READ)
         while self._open:
             ready = self._selector.select(self._wait())
             began = time.thread_time()
