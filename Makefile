@@ -1,7 +1,7 @@
 # make check: style and types. make test: all tests. make lock: resolve config/requirements/*.in anew.
 .PHONY: check test lock
 
-SCRIPTS := train.sh test.sh trainer/setup.sh trainer/wheelhouse.sh config/requirements/lock.sh \
+SCRIPTS := train.sh test.sh trainer/setup/setup.sh trainer/setup/wheelhouse.sh config/requirements/lock.sh \
   config/cluster/ssh.sh config/cluster/slurm.sbatch .ci/run
 
 check: .venv/kit-tools

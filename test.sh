@@ -8,8 +8,8 @@
 set -euo pipefail
 [[ -z "${WHEELHOUSE:-}" || "$WHEELHOUSE" == /* ]] || export WHEELHOUSE=$PWD/$WHEELHOUSE
 cd "$(dirname "${BASH_SOURCE[0]}")"
-# shellcheck source=trainer/setup.sh
-source trainer/setup.sh
+# shellcheck source=trainer/setup/setup.sh
+source trainer/setup/setup.sh
 
 main() {
   local python device

@@ -14,8 +14,8 @@
 # Flags become the env vars of config/knobs.tsv; all else is Python: trainer/__main__.py.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-# shellcheck source=trainer/setup.sh
-source "$root/trainer/setup.sh"
+# shellcheck source=trainer/setup/setup.sh
+source "$root/trainer/setup/setup.sh"
 
 declare -A env_of type_of # flag name -> env var, type
 declare -a command=() overrides=() given=() unknown=()
@@ -56,7 +56,7 @@ parse() {
     name=${name//-/_}
     shift
     if [[ "$name" == help ]]; then
-      exec "$python" -m trainer.knobs
+      exec "$python" -m trainer.settings.knobs
     elif [[ ! "$name" =~ ^[a-z][a-z0-9_]*$ ]]; then # "--" alone, "--=x", "--@": no subscript of an array
       written=${written//$'\n'/ }
       unknown+=("${written:- (a flag without a name)}")
@@ -113,7 +113,7 @@ main() {
   read_knobs
   parse "$@"
   [[ -z "${WHEELHOUSE:-}" || "$WHEELHOUSE" == /* ]] || export WHEELHOUSE=$PWD/$WHEELHOUSE
-  # What was typed, for the messages of trainer/settings.py.
+  # What was typed, for the messages of trainer/settings/settings.py.
   KIT_GIVEN="${given[*]}" KIT_UNKNOWN=$(printf '%s\n' "${unknown[@]}")
   export KIT_GIVEN KIT_UNKNOWN
   device=$("$python" -m trainer.settings "${overrides[@]}") || exit $?

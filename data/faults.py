@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from reward.wording import shown
+from reward.support.wording import shown
 
 SHOWN = 8  # a refusal is to be read at a glance
 

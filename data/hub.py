@@ -4,7 +4,7 @@ import contextlib
 import threading
 from collections.abc import Callable, Iterator
 
-from reward.wording import reason
+from reward.support.wording import reason
 
 SECONDS = 6.0  # a resolver that gets no answer takes longer than any timeout of a connection
 

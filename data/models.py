@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from data import hub
-from reward.wording import expanded, kind, path_fault, quoted, reason, shown
+from reward.support.wording import expanded, kind, path_fault, quoted, reason, shown
 
 HERE = Path(__file__).parent
 # name -> the modules that its weights depend on; the first makes it: python -m data.NAME FOLDER

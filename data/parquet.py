@@ -17,8 +17,8 @@ from pyarrow.dataset import dataset
 
 from data import arith, readers, rows
 from data.faults import DataError, Faults, TooMuch
-from reward.redact import screen
 from reward.rules import no_rule
+from reward.support.redact import screen
 
 __all__ = ["DataError", "TooMuch", "prepare", "row_count", "sample"]
 
@@ -153,7 +153,7 @@ def _is_verls(file: Path) -> bool:
 def _digest(source: readers.Source) -> str:
     """Return the hash of the files and of the code that converts and checks them."""
     digest = hashlib.sha256(source.preset.encode())
-    for module in [*sorted(HERE.glob("*.py")), *sorted((HERE.parent / "reward" / "rules").glob("*.py"))]:
+    for module in [*sorted(HERE.glob("*.py")), *sorted((HERE.parent / "reward" / "rules").rglob("*.py"))]:
         digest.update(module.read_bytes())
     for file in source.files:
         with file.open("rb") as stream:

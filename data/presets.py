@@ -24,7 +24,7 @@ class Preset:
 
 
 def _math(row: Row) -> Row:
-    from reward.rules.latex import boxes
+    from reward.rules.parsing.latex import boxes
 
     truth = row.get("answer") or next(iter(boxes(str(row["solution"]))), "")
     return {"prompt": f"{row['problem']}\n\nPut the final answer in \\boxed{{}}.", "ground_truth": truth}

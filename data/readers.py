@@ -19,8 +19,8 @@ from typing import IO, Any, cast
 
 from data import hub
 from data.faults import DataError, Faults, TooMuch
-from reward.nesting import MESSAGE
-from reward.wording import expanded, is_folder, kind, path_fault, reason, shown
+from reward.support.nesting import MESSAGE
+from reward.support.wording import expanded, is_folder, kind, path_fault, reason, shown
 
 TEXT_FILES = (".json", ".jsonl", ".ndjson", ".csv", ".tsv")
 SUFFIXES = (*TEXT_FILES, ".parquet")

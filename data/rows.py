@@ -7,11 +7,11 @@ from typing import Any
 
 from data.conversations import as_prompt
 from data.presets import preset_of
-from reward.errors import GroundTruthError
-from reward.nesting import DEEP, MESSAGE, is_too_deep
 from reward.rules import RULES
 from reward.rules.rule import text
-from reward.wording import kind, quoted, reason
+from reward.support.errors import GroundTruthError
+from reward.support.nesting import DEEP, MESSAGE, is_too_deep
+from reward.support.wording import kind, quoted, reason
 
 Row = dict[str, Any]
 Note = Callable[[str, str], None]  # (field, message)

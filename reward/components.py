@@ -4,9 +4,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from reward.errors import GraderFailed, UnknownSource
 from reward.rules import RULES, format, length, no_rule, repetition
 from reward.rules.rule import Outcome
+from reward.support.errors import GraderFailed, UnknownSource
 
 Options = Mapping[str, Any]
 Values = Mapping[str, float]  # under ``score`` the raw value; perhaps ``timeout`` and ``unscored``

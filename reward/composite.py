@@ -14,8 +14,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from reward.errors import RewardError
-from reward.moments import RunningMoments
+from reward.support.errors import RewardError
+from reward.support.moments import RunningMoments
 
 SCORES = ("rule_score", "rm_score", "judge_score")
 KINDS = ("none", "clip", "sigmoid", "zscore")

@@ -13,8 +13,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from reward.errors import RewardFunctionError
-from reward.wording import expanded, of_code, path_fault, reason, shown
+from reward.support.errors import RewardFunctionError
+from reward.support.wording import expanded, of_code, path_fault, reason, shown
 
 MODULE = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
 DEFAULT_NAME = "compute_score"

@@ -15,8 +15,8 @@ from typing import Any
 from reward import composite as combining
 from reward import custom
 from reward.components import COMPONENTS, Sample, rule_score
-from reward.errors import GraderFailed, GraderTimeout, RewardError
-from reward.secret import scrub
+from reward.support.errors import GraderFailed, GraderTimeout, RewardError
+from reward.support.secret import scrub
 
 KEYS = ("score", "acc", "unscored", "timeout", "rule_score")
 ZEROS = dict.fromkeys(KEYS, 0.0)

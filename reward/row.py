@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from reward import custom, entry
-from reward.errors import GraderFailed, GraderTimeout, RewardError
-from reward.nesting import MESSAGE, is_too_deep
 from reward.rules.rule import text
-from reward.secret import excerpt, scrub
+from reward.support.errors import GraderFailed, GraderTimeout, RewardError
+from reward.support.nesting import MESSAGE, is_too_deep
+from reward.support.secret import excerpt, scrub
 from reward.zscore import ZScores
 
 THREADS = 2 * (os.cpu_count() or 1)

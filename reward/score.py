@@ -20,8 +20,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from reward.redact import screen
 from reward.row import Reward
+from reward.support.redact import screen
 from reward.zscore import ZScores
 
 AHEAD = 8  # rows in work for each thread

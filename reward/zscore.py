@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from reward.composite import Composite, Raw, Result, Scale, combine, configure
-from reward.moments import RunningMoments
+from reward.support.moments import RunningMoments
 
 OF_A_MODEL = Composite({"rm_score": 1.0}, {"rm_score": Scale("zscore")})  # --rm_normalize running, alone
 

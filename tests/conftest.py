@@ -33,10 +33,11 @@ def output(tmp_path_factory) -> Path:
 @pytest.fixture(scope="module")
 def compose_once() -> Iterator[None]:
     """Read the YAML files once for each choice of them, which takes most of a second; resolve them each time."""
-    from trainer import compose
+    from trainer.composition import compose
+    from trainer.settings.verl_schema import settings_tree
 
     made: dict[object, bytes] = {}
-    real = compose._compose
+    real = settings_tree.compose_files
 
     def cached(*choices: object) -> Any:
         key = (compose.ROOT, *choices)
@@ -45,14 +46,14 @@ def compose_once() -> Iterator[None]:
         return pickle.loads(made[key])
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(compose, "_compose", cached)
+        patch.setattr(settings_tree, "compose_files", cached)
         yield
 
 
 @pytest.fixture
 def judge_keys(monkeypatch) -> None:
     """The key that ``judge_server`` wants, where each provider looks for it."""
-    from tests.judge_server import KEY
+    from tests.support.judge_server import KEY
 
     for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "DASHSCOPE_API_KEY", "JUDGE_API_KEY"):
         monkeypatch.setenv(name, KEY)
@@ -61,4 +62,4 @@ def judge_keys(monkeypatch) -> None:
 @pytest.fixture
 def short_pauses(monkeypatch) -> None:
     """Pauses between the gateway's attempts that a test can wait for."""
-    monkeypatch.setattr("reward.judge.gateway.FIRST_PAUSE", 0.005)
+    monkeypatch.setattr("reward.judge.gateway.gateway.FIRST_PAUSE", 0.005)

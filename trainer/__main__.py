@@ -16,21 +16,28 @@ from omegaconf import DictConfig, OmegaConf
 from rich.console import Console
 from rich.live import Live
 
-from reward import redact
-from reward.secret import scrub
-from reward.wording import of_system, reason
-from trainer import account, changes, commands, compose, folders, launch, live, plan, preflight, processes, resume
-from trainer.cluster.follower import follow
-from trainer.cluster.leader import Leader
-from trainer.environment import starts_ray
-from trainer.progress import Progress
-from trainer.settings import Settings, UserError, fail, read_settings
-from trainer.survey import survey
+from reward.support import redact
+from reward.support.secret import scrub
+from reward.support.wording import of_system, reason
+from trainer import commands
+from trainer.checks import preflight
+from trainer.checks.run_checks import survey
+from trainer.composition import compose, run_plan
+from trainer.composition.config_environment import starts_ray
+from trainer.launch import plan, processes, supervisor
+from trainer.launch.cluster import rendezvous_client
+from trainer.launch.cluster.head_node import Leader
+from trainer.launch.cluster.worker_node import follow
+from trainer.monitor import live_screen, run_reporter
+from trainer.monitor.progress import Progress
+from trainer.runs import config_changes, folders, resume
+from trainer.settings.settings import Settings, read_settings
+from trainer.user_error import UserError, fail
 
 STATES: dict[type[BaseException], str] = {
-    launch.RunFailed: "failed",
-    launch.Paused: "paused",
-    launch.Stopped: "stopped",
+    supervisor.RunFailed: "failed",
+    supervisor.Paused: "paused",
+    supervisor.Stopped: "stopped",
 }
 
 
@@ -48,7 +55,7 @@ def announce(settings: Settings) -> None:
 
 def prepare(
     settings: Settings, tmp: Path, doomed: Callable[[], None] | None = None
-) -> tuple[preflight.Plan, folders.Run, DictConfig]:
+) -> tuple[run_plan.Plan, folders.Run, DictConfig]:
     """Check everything, and compose verl's configuration; ``doomed`` as in ``survey``.
 
     Raises:
@@ -74,7 +81,7 @@ def dry_run(settings: Settings) -> int:
     compose.write(config, made.folder / "config.yaml")
     for line in plan.lines(settings, found, made, config):
         say(line)
-    say(f"\nverl's command (also in {made.folder / 'command.txt'}):\n{launch.write_command(settings, made, tmp)}")
+    say(f"\nverl's command (also in {made.folder / 'command.txt'}):\n{supervisor.write_command(settings, made, tmp)}")
     say(f"\nthe resolved configuration: {made.folder / 'config.yaml'}\nnothing was started (--dry_run)")
     return 0
 
@@ -86,7 +93,7 @@ def watch(progress: Progress, made: folders.Run) -> Iterator[None]:
         yield
         return
     progress.watched = True
-    view, console = live.View(progress, made.folder / "rollouts"), Console(file=redact.screen(sys.stdout))
+    view, console = live_screen.View(progress, made.folder / "rollouts"), Console(file=redact.screen(sys.stdout))
     with Live(view, console=console, refresh_per_second=2):  # prints come above it
         yield
 
@@ -97,8 +104,8 @@ def run(settings: Settings, leader: Leader) -> int:
     tmp: Path | None = None
     held: int | None = None
     try:
-        tmp = launch.temporary_folder()
-        server = launch.fork_server(settings, tmp)  # now, as its imports take longer than the checks
+        tmp = supervisor.temporary_folder()
+        server = supervisor.fork_server(settings, tmp)  # now, as its imports take longer than the checks
         python = server.python if server else None
         found, made, config = prepare(settings, tmp, server.end if server else None)
         total = int(compose.select(config, "trainer.total_training_steps"))
@@ -111,11 +118,11 @@ def run(settings: Settings, leader: Leader) -> int:
         if found.start.again:
             go_on(found.start, made, config)
         compose.write(config, made.folder / "config.yaml")
-        launch.write_command(settings, made, tmp)
+        supervisor.write_command(settings, made, tmp)
         for line in plan.lines(settings, found, made, config):
             say(line)
         progress = Progress(made.folder / "train.log", made.folder / "metrics.jsonl", total, say)
-        story = account.Account(made.folder, say)
+        story = run_reporter.Account(made.folder, say)
 
         def each() -> None:
             traces.look()
@@ -126,14 +133,14 @@ def run(settings: Settings, leader: Leader) -> int:
             if found.start.step < total:  # else it was ended after its last step
                 leader.start_ray(made, config, tmp, python)
                 with watch(progress, made), leader.blamed():
-                    launch.train(settings, made, progress, tmp, held, python, leader.secret, each)
+                    supervisor.train(settings, made, progress, tmp, held, python, leader.secret, each)
             say("exporting the model")
-            folder = launch.export(made, environment=launch.of_fork(settings, python))
+            folder = supervisor.export(made, environment=supervisor.of_fork(settings, python))
         except tuple(STATES) as ended:
             story.close(progress, None, STATES[type(ended)], str(ended))
             raise
     finally:
-        launch.clean_up(tmp, traces)
+        supervisor.clean_up(tmp, traces)
         if held is not None:
             os.close(held)
     story.close(progress, folder, "finished")
@@ -149,7 +156,7 @@ def go_on(start: resume.Start, made: folders.Run, config: DictConfig) -> None:
     """Say where a run goes on and what was changed; make its folder what it was at that step."""
     where = f"after step {start.step}" if start.checkpoint else "from its beginning, as it has no checkpoint yet"
     say(f"{made.name} goes on {where}")
-    changed = changes.told(resume.before(made.folder), OmegaConf.to_container(config))
+    changed = config_changes.told(resume.before(made.folder), OmegaConf.to_container(config))
     if changed:
         say(f"changed since it was last started: {', '.join(changed)}")
     if made.model.is_dir():  # of the step where it ended before
@@ -184,9 +191,9 @@ def persevere(settings: Settings, leader: Leader) -> int:
     for count in range(1, most + 1):
         try:
             return run(settings, leader)
-        except launch.AlarmError:
+        except supervisor.AlarmError:
             raise
-        except launch.RunFailed as failure:
+        except supervisor.RunFailed as failure:
             say(f"{failure}\nstarting again ({count} of {most}, --max_restarts)")
             leader.restart()
     return run(settings, leader)
@@ -196,7 +203,7 @@ def main() -> int:
     """Run, and turn what went wrong into one message and an exit status."""
     redact.redact_streams()
     processes.become_subreaper()
-    launch.on_signals()
+    supervisor.on_signals()
     try:
         if sys.argv[1:2] and sys.argv[1] in commands.NAMES:
             name, words = sys.argv[1], sys.argv[2:]
@@ -204,26 +211,32 @@ def main() -> int:
             return commands.run(name, read_settings(os.environ, [w for w in words if w not in things]), things)
         return train(read_settings(os.environ, sys.argv[1:]))
     except UserError as error:
-        return fail(error)
-    except launch.RunFailed as error:
+        return refuse(error)
+    except supervisor.RunFailed as error:
         print(f"train.sh: {error}", file=sys.stderr)
         return 1
-    except launch.Paused as paused:
+    except supervisor.Paused as paused:
         print(f"train.sh: {paused}", file=sys.stderr)
         return 3
     except BrokenPipeError:  # whoever read the output has gone, as in ./train.sh --dry_run | head
         return 141
     except OSError as error:
         if error.filename is not None:  # a file of the person's, whatever was done with it
-            return fail(UserError(f"{of_system(error)}; name another, or mend this"))
+            return refuse(UserError(f"{of_system(error)}; name another, or mend this"))
         print(f"train.sh: {of_system(error)}", file=sys.stderr)
         return 1
-    except launch.Stopped as stopped:
+    except supervisor.Stopped as stopped:
         print(f"train.sh: stopped by {stopped}; every process of the run has ended", file=sys.stderr)
         return 128 + stopped.signum
     except Exception:
         print(f"train.sh: {own_fault()}", file=sys.stderr)
         return 1
+
+
+def refuse(error: UserError) -> int:
+    """Print the faults; tell them to the head node too, where this machine joins one."""
+    rendezvous_client.tell(os.environ, error.faults)
+    return fail(error)
 
 
 def own_fault() -> str:

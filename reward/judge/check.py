@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from reward.judge import template
 from reward.judge.config import JudgeConfig
-from reward.judge.gateway import Gateway
+from reward.judge.gateway.gateway import Gateway
 from reward.judge.judge import Judge
-from reward.judge.presets import LANGUAGES, preset
-from reward.judge.question import conversation
-from reward.wording import kind, path_fault, reason, shown
+from reward.judge.prompts import template
+from reward.judge.prompts.presets import LANGUAGES, preset
+from reward.judge.prompts.question import conversation
+from reward.support.wording import kind, path_fault, reason, shown
 
 FOLDER = Path(__file__).parent / "labelled"
 SHOWN = 8  # faults

@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from reward import json_text, yaml_file
-from reward.judge import presets, question
-from reward.judge.cache import Spent
+from reward.judge.gateway.cache import Spent
 from reward.judge.keys import OWN_KEY, is_same_server, wrong_name, wrong_url
+from reward.judge.prompts import presets, question
+from reward.judge.prompts.question import Prompts
 from reward.judge.providers import PROVIDERS, Endpoint, faults_of_key
-from reward.judge.question import Prompts
+from reward.support import json_text, yaml_file
 
 CHOICES = {
     "language": ("auto", *presets.LANGUAGES),

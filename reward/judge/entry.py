@@ -5,10 +5,10 @@ import threading
 from collections.abc import Mapping
 from typing import Any
 
-from reward.errors import GraderFailed
-from reward.judge.cluster import connect
 from reward.judge.config import JudgeConfig
+from reward.judge.gateway.ray_actor import connect
 from reward.judge.judge import Judge, result
+from reward.support.errors import GraderFailed
 
 _first = threading.Lock()
 
@@ -40,7 +40,7 @@ async def compute_score(
         data_source: not looked at.
         solution_str: the response.
         ground_truth: shown to the judge; None where there is none.
-        extra_info: with ``messages``, those of the prompt (``trainer.reward_manager``).
+        extra_info: with ``messages``, those of the prompt (``trainer.workers.reward_manager``).
         judge: a ``JudgeConfig`` as JSON, from ``reward.custom_reward_function.reward_kwargs``.
 
     Returns:

@@ -6,9 +6,9 @@ from datetime import datetime, timezone
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-from reward.errors import GraderFailed
-from reward.judge.template import INVISIBLE
-from reward.secret import scrub
+from reward.judge.prompts.template import INVISIBLE
+from reward.support.errors import GraderFailed
+from reward.support.secret import scrub
 
 # Kinds that another try may mend. Statuses: 408, 409, 429, 500 and more (529 too); no other 4xx.
 RETRIED = frozenset({"rate_limited", "server_error", "timeout", "conflict", "connection", "bad_reply"})

@@ -4,9 +4,9 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from reward.judge.config import JudgeConfig
-from reward.judge.gateway import Answer
-from reward.judge.guards import guard
-from reward.judge.question import Question, conversation
+from reward.judge.gateway.gateway import Answer
+from reward.judge.prompts.guards import guard
+from reward.judge.prompts.question import Question, conversation
 
 KEYS = ("score", "acc", "unscored", "judge_score", "judge_raw", "judge_cached", "judge_guarded")
 Ask = Callable[[Question, int], Awaitable[Answer]]

@@ -9,12 +9,12 @@ from collections.abc import Mapping
 from concurrent.futures import Future
 from typing import Any, Protocol
 
-from reward.errors import GraderFailed, GraderTimeout
-from reward.model.adapter import Encoded
+from reward.model.architectures.adapter import Encoded
 from reward.model.encoder import Encoder
 from reward.model.messages import Messages, conversation
 from reward.model.spec import RUN_KEY, Spec
-from reward.secret import excerpt
+from reward.support.errors import GraderFailed, GraderTimeout
+from reward.support.secret import excerpt
 
 logger = logging.getLogger(__name__)
 
@@ -31,18 +31,18 @@ def backend(spec: Spec, router: str = "") -> Backend:
 
     ``router`` is the address of verl's own reward model.
     """
-    from reward.model.server import Server, headers
+    from reward.model.serving.server import Server, headers
 
     if spec.url:
         return Server(spec.url, spec.timeout, spec.retries, spec.served, headers())
     if spec.engine == "vllm":
         return Server(router, spec.timeout, spec.retries, spec.path, headers(RUN_KEY))
     if spec.actors:
-        from reward.model.actor import Actors
+        from reward.model.serving.actor import Actors
 
         return Actors(spec.actors)
-    from reward.model.batcher import Batcher
-    from reward.model.engine import Engine
+    from reward.model.serving.batcher import Batcher
+    from reward.model.serving.engine import Engine
 
     return Batcher(Engine(spec).scores, spec.micro_batch)
 

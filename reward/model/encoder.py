@@ -3,16 +3,16 @@
 from pathlib import Path
 from typing import Any
 
-from reward.errors import GraderFailed
-from reward.model.adapter import Adapter, Encoded
+from reward.model.architectures.adapter import Adapter, Encoded
+from reward.model.architectures.kinds import adapter_of
+from reward.model.architectures.weights import read_json
 from reward.model.errors import RewardModelError
 from reward.model.fit import Fitted, fit
 from reward.model.imports import transformers
-from reward.model.kinds import adapter_of
 from reward.model.messages import Messages, cleaned, pattern, special_tokens
 from reward.model.spec import Spec
-from reward.model.weights import read_json
-from reward.secret import excerpt
+from reward.support.errors import GraderFailed
+from reward.support.secret import excerpt
 
 
 def read_config(folder: Path) -> dict[str, Any]:

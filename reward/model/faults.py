@@ -3,16 +3,16 @@
 from pathlib import Path
 from typing import Any
 
-from reward.model.adapter import Adapter, Config
-from reward.model.classification import SequenceClassification
+from reward.model.architectures.adapter import Adapter, Config
+from reward.model.architectures.classification import SequenceClassification
+from reward.model.architectures.kinds import adapter_of
+from reward.model.architectures.weights import names, read_json
 from reward.model.encoder import load_tokenizer, read_config
 from reward.model.errors import RewardModelError
 from reward.model.imports import transformers
-from reward.model.kinds import adapter_of
 from reward.model.messages import conversation
 from reward.model.spec import Spec
-from reward.model.weights import names, read_json
-from reward.secret import excerpt
+from reward.support.secret import excerpt
 
 
 def faults(spec: Spec) -> list[str]:

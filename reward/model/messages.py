@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from reward.chat import text_of
+from reward.support.chat import text_of
 
 Messages = list[dict[str, str]]  # role and content; the last is the assistant's, which is scored
 

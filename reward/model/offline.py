@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from reward.errors import GraderFailed, GraderTimeout
-from reward.model import pairs
+from reward.model import preference_pairs
 from reward.model.client import client, rm_score
 from reward.model.spec import Spec
-from reward.secret import scrub
+from reward.support.errors import GraderFailed, GraderTimeout
+from reward.support.secret import scrub
 
 
 def scorer(spec: str) -> Callable[[str, str, Any, dict[str, Any]], dict[str, Any]]:
@@ -31,7 +31,7 @@ def holds_pairs(source: Path) -> bool:
     with source.open("rb") as stream:
         line = next((line for line in stream if line.strip()), b"null")
     try:
-        return pairs.is_pair(json.loads(line))
+        return preference_pairs.is_pair(json.loads(line))
     except (ValueError, RecursionError):
         return False
 
@@ -44,7 +44,7 @@ def pair_scorer(spec: Spec) -> Callable[[bytes], dict[str, Any]]:
     """
     dumped = spec.dumps()
 
-    async def both(pair: pairs.Pair) -> list[float]:
+    async def both(pair: preference_pairs.Pair) -> list[float]:
         asked = await asyncio.to_thread(client, dumped)
         found = await asyncio.gather(asked.score(pair.chosen), asked.score(pair.rejected))
         return [each["rm_raw"] for each in found]
@@ -53,7 +53,7 @@ def pair_scorer(spec: Spec) -> Callable[[bytes], dict[str, Any]]:
         result: dict[str, Any] = {"score": None, "group": None, "chosen": None, "rejected": None, "right": None}
         result |= {"unscored": 1.0, "timeout": 0.0}
         try:
-            pair = pairs.pair(json.loads(line))
+            pair = preference_pairs.pair(json.loads(line))
             chosen, rejected = asyncio.run(both(pair))
         except GraderFailed as error:
             late = float(isinstance(error, GraderTimeout))
@@ -76,5 +76,5 @@ def accuracy(results: Iterable[Mapping[str, Any]]) -> list[str]:
     if not every:
         return ["pairwise accuracy: no pair has a score"]
     right = sum(margin > 0 for margin in every)
-    said = [str(pairs.ranking(group, found)) for group, found in margins.items()]
+    said = [str(preference_pairs.ranking(group, found)) for group, found in margins.items()]
     return [*said, f"pairwise accuracy: {right / len(every):.1%} of {len(every):,} pairs"]

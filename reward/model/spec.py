@@ -3,7 +3,7 @@
 import json
 from dataclasses import asdict, dataclass
 
-from reward import json_text
+from reward.support import json_text
 
 ENGINES = ("auto", "vllm", "transformers")
 RUN_KEY = "KIT_SERVER_KEY"  # environment variable: what the servers that the run starts itself ask for

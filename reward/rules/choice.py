@@ -8,9 +8,9 @@ that place are no answer, letters that are said to be wrong and letters beyond t
 import re
 from typing import Any
 
-from reward.errors import GroundTruthError
-from reward.rules import answer
+from reward.rules.parsing import answer
 from reward.rules.rule import Extra, Rule
+from reward.support.errors import GroundTruthError
 
 LETTERS = "ABCDEFGHIJ"
 FULLWIDTH = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {0x3000: " "}

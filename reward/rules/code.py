@@ -8,9 +8,10 @@ leave a sample unscored.
 import re
 from typing import Any
 
-from reward.errors import GraderTimeout
-from reward.rules import code_tests, fences
+from reward.rules import code_tests
+from reward.rules.parsing import fences
 from reward.rules.rule import Extra, Outcome, Rule
+from reward.support.errors import GraderTimeout
 
 LONGEST = 131_072  # characters of code
 

@@ -17,9 +17,9 @@ import sys
 from functools import lru_cache
 from typing import Any
 
-from reward.errors import GroundTruthError
 from reward.rules.rule import Extra
-from reward.sandbox import faults, source
+from reward.sandbox import source, source_faults
+from reward.support.errors import GroundTruthError
 
 SOURCES = ("tests", "test", "test_list")
 CASES = ("public_test_cases", "private_test_cases")
@@ -49,7 +49,7 @@ def is_python(text: str) -> bool:
 
 
 def job(ground_truth: Any, extra: Extra) -> dict[str, Any]:
-    """Return the tests as ``reward.sandbox.checks.run`` takes them.
+    """Return the tests as ``reward.sandbox.tests_process.checks.run`` takes them.
 
     Raises:
         GroundTruthError: there are no tests.
@@ -236,7 +236,7 @@ def _fault(tests: str, setup: str, helpers: str, entry: str) -> str:
         root = module.split(".")[0]
         if root != "solution" and root not in sys.stdlib_module_names and importlib.util.find_spec(root) is None:
             return f"the tests import {root}, which is not installed; of the code they import from solution"
-    return faults.fault(row)
+    return source_faults.fault(row)
 
 
 def check(ground_truth: Any, extra: Extra) -> None:

@@ -8,9 +8,10 @@ import json
 import re
 from typing import Any
 
-from reward.errors import GroundTruthError
-from reward.rules import fences, killable
+from reward.rules.parsing import fences
 from reward.rules.rule import Extra, Outcome, Rule
+from reward.support.errors import GroundTruthError
+from reward.worker_pool import pool
 
 TAGS = ("<think>", "</think>", "<answer>", "</answer>")
 SHAPE = re.compile(r"\s*<think>.*</think>\s*<answer>.*</answer>\s*", re.DOTALL)
@@ -52,8 +53,8 @@ def schema(response: str, ground_truth: Any, extra: Extra) -> float | Outcome:
 def _ask(task: str, harmless: str, **arguments: Any) -> float | Outcome:
     """Return the score by a task of the worker; a text that stalls it, where ``harmless`` does not, is wrong."""
     try:
-        return float(killable.ask_of_answer(task, {"text": harmless}, **arguments))
-    except killable.AnswerFault:
+        return float(pool.ask_of_answer(task, {"text": harmless}, **arguments))
+    except pool.AnswerFault:
         return Outcome(0.0, timeout=True)
 
 

@@ -6,8 +6,9 @@ Source: Cobbe et al. 2021, https://github.com/openai/grade-school-math (the ``##
 import re
 from typing import Any
 
-from reward.rules import answer, number
-from reward.rules.answer import hashed
+from reward.rules import number
+from reward.rules.parsing import answer
+from reward.rules.parsing.answer import hashed
 from reward.rules.rule import Extra, Rule
 
 DIGIT = re.compile(r"\d")

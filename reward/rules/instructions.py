@@ -12,9 +12,9 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-from reward.errors import GroundTruthError
-from reward.rules import language, sentences
+from reward.rules.parsing import language, sentences
 from reward.rules.rule import Extra, Rule
+from reward.support.errors import GroundTruthError
 
 LONGEST = 65_536  # characters; nobody asked for more
 RELATIONS = ("less than", "at least")

@@ -11,10 +11,12 @@ import re
 from functools import lru_cache
 from typing import Any
 
-from reward.errors import GroundTruthError
-from reward.rules import answer, killable, number
-from reward.rules.latex import PERCENT, based, boxes, clean, equal_numbers, rounded, value
+from reward.rules import number
+from reward.rules.parsing import answer
+from reward.rules.parsing.latex import PERCENT, based, boxes, clean, equal_numbers, rounded, value
 from reward.rules.rule import Extra, Outcome, Rule
+from reward.support.errors import GroundTruthError
+from reward.worker_pool import pool
 
 LONGEST_ANSWER = 512  # characters, or four times the truth; a longer answer is wrong
 # Between its brackets no other begins: else a response of brackets alone would take the square of its length.
@@ -124,7 +126,7 @@ def _equation(text: str) -> str | None:
 @lru_cache(maxsize=65_536)
 def _verify(truth: str, found: str) -> bool:
     """A verdict is remembered: the samples of a prompt, and epochs, repeat themselves. An error is not."""
-    return killable.ask_of_answer("math", {"answer": "1"}, truth=truth, answer=found)
+    return pool.ask_of_answer("math", {"answer": "1"}, truth=truth, answer=found)
 
 
 @lru_cache(maxsize=4096)
@@ -162,7 +164,7 @@ def score(response: str, ground_truth: Any, extra: Extra) -> float | Outcome:
     readings = (clean(text) for text in finals(response) if len(text) <= answer.LONGEST)
     try:
         return float(any(compare(truth, found) for found in readings if found))
-    except killable.AnswerFault:
+    except pool.AnswerFault:
         return Outcome(0.0, timeout=True)
 
 

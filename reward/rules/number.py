@@ -12,9 +12,9 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from reward.errors import GroundTruthError
-from reward.rules import answer
+from reward.rules.parsing import answer
 from reward.rules.rule import Extra, Rule
+from reward.support.errors import GroundTruthError
 
 LONGEST = 4096  # characters looked at, from the end
 DIGITS = 64  # a number longer than this is equal only if it is written alike

@@ -11,9 +11,9 @@ import string
 from collections import Counter
 from typing import Any
 
-from reward.errors import GroundTruthError
-from reward.rules import answer
+from reward.rules.parsing import answer
 from reward.rules.rule import Extra, Rule
+from reward.support.errors import GroundTruthError
 
 ARTICLES = re.compile(r"\b(?:a|an|the)\b")
 LABEL = re.compile(r"\AA ?[:\uff1a]\s*")  # of a few-shot prompt

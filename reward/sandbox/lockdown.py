@@ -21,7 +21,6 @@ import ctypes
 import os
 import platform
 import resource
-import signal
 import struct
 
 MEMORY = 1 << 30  # bytes of address space
@@ -36,7 +35,6 @@ REAL_USERS = ((0x70000000, 1 << 24), (61184, 4336))
 EPERM, ENOSYS = 1, 38
 NEWNS, NEWIPC, NEWUSER, NEWPID, NEWNET = 0x20000, 0x8000000, 0x10000000, 0x20000000, 0x40000000
 CLONE_THREAD, CLONE_NEW_ANY = 0x10000, 0x7E020080
-PR_SET_PDEATHSIG, PR_SET_SECCOMP, PR_SET_NO_NEW_PRIVS, PR_SET_DUMPABLE = 1, 22, 38, 4
 MS_NOSUID_NODEV_NOEXEC, MS_REC_PRIVATE = 2 | 4 | 8, 0x44000
 MOUNT_ATTR_RDONLY, AT_FDCWD, AT_RECURSIVE = 1, -100, 0x8000
 TRUNCATE_SINCE = 3  # Landlock ABI
@@ -61,6 +59,7 @@ ARGUMENT_LISTS = {  # system call -> for each argument that is looked at: which,
     44: ((3, (0, 0x4000)),),
     45: ((3, (0,)),),
 }
+PR_SET_SECCOMP, PR_SET_NO_NEW_PRIVS = 22, 38
 CLONE, CLONE3, TRUNCATE, OPENAT2 = 56, 435, 76, 437
 OPEN_FLAGS = {2: 1, 257: 2}  # open, openat -> which argument
 
@@ -163,11 +162,6 @@ def lock(folder: str, readable: list[str], seconds: float, scope_signals: bool =
     abi = min(newest_abi, _libc.syscall(444, None, ctypes.c_size_t(0), 1))
     _landlock(folder, readable, scope_signals, abi)
     _seccomp(abi)
-
-
-def die_with_parent() -> None:
-    """Ask the kernel for SIGKILL when the parent dies."""
-    _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
 def _landlock(folder: str, readable: list[str], scope_signals: bool, version: int) -> None:

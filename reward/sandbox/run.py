@@ -8,12 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from reward.rules.killable import Pool, Worker
+from reward.worker_pool.pool import Pool, Worker
 
 SECONDS = 10.0  # wall time of all tests of one response
 GRACE = 10.0  # more, before the tests' process is killed too
 SYSTEM = ("/usr", "/lib", "/lib64", "/etc/ld.so.cache", "/etc/localtime", "/dev/urandom", "/dev/zero")
-START = "import sys; sys.path.insert(0, sys.argv[1]); from reward.sandbox.harness import main; main(sys.argv[2])"
+START = (
+    "import sys; sys.path.insert(0, sys.argv[1]); "
+    "from reward.sandbox.tests_process.harness import main; main(sys.argv[2])"
+)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from typing import Any
 
 from aiohttp import web
 
-from tests.judge_server import KEY, Asked
+from tests.support.judge_server import KEY, Asked
 
 HUGE = "9" * 400
 ENDLESS = "9" * 5_000

@@ -26,7 +26,8 @@ from pathlib import Path
 from typing import Any
 
 from reward.entry import compute_score
-from reward.rules import answer, choice
+from reward.rules import choice
+from reward.rules.parsing import answer
 from tests.bench import ifeval_responses
 
 FORMS = Path(__file__).parents[1] / "attacks" / "choice_forms.jsonl"

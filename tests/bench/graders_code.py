@@ -23,8 +23,8 @@ from typing import Any
 
 from data.presets import PRESETS
 from reward.entry import compute_score
-from reward.errors import GroundTruthError
 from reward.rules import code_tests
+from reward.support.errors import GroundTruthError
 
 Task = tuple[str, Any, dict[str, Any], str]  # name, ground truth, extra_info, solution
 Graded = tuple[str, str, Any, dict[str, Any], str]  # name, kind of program, ground truth, extra_info, code

@@ -20,11 +20,11 @@ from collections.abc import Awaitable, Callable
 from statistics import median
 
 from reward.judge.config import JudgeConfig
-from reward.judge.gateway import Gateway
+from reward.judge.gateway.gateway import Gateway
+from reward.judge.prompts.question import Prompts
 from reward.judge.providers import PROVIDERS, Endpoint, Reply, Request, connect
-from reward.judge.question import Prompts
 from reward.judge.verdict import schema
-from tests.judge_server import ROUTES, verdict
+from tests.support.judge_server import ROUTES, verdict
 
 ROUNDS = 5
 PROMPTS = Prompts("math", "en")
@@ -126,7 +126,7 @@ def main() -> None:
     parser.add_argument("--cache", default="", help="file of the cache; none by default, as the SDK has none")
     options = parser.parse_args()
     os.environ[PROVIDERS[options.provider].keys[0]] = "sk-loopback-0123456789"
-    command = [sys.executable, "-m", "tests.judge_server", "0", "0", str(options.latency)]
+    command = [sys.executable, "-m", "tests.support.judge_server", "0", "0", str(options.latency)]
     server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
         assert server.stdout is not None

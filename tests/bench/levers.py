@@ -30,11 +30,13 @@ from transformers import LlamaConfig, LlamaForCausalLM
 from verl.utils import seqlen_balancing, tensordict_utils
 from verl.utils.tensordict_utils import list_of_dict_to_tensordict
 
-from trainer import ROOT, columns, packed
+from trainer import ROOT
 from trainer.cpu import ENVIRONMENT, one_rank
 from trainer.cpu.patches import sampled
-from trainer.response_logits import read_positions
-from trainer.rollout import rows as sent
+from trainer.workers.engine import prefix_packing
+from trainer.workers.engine.response_logits import read_positions
+from trainer.workers.rollout import queue_columns
+from trainer.workers.rollout import rows as sent
 
 ROWS, WORDS = 128, 49152
 # Hidden size, inner size, layers, heads, of which of keys and values, words; and samples and tokens of an update.
@@ -57,7 +59,7 @@ def messages() -> None:
     body = {"data": {name: [torch.arange(3 + row % 9) for row in range(ROWS)] for name in "abcdefgh"}}
 
     def without() -> list[Any]:
-        with mock.patch.object(columns, "joined", lambda message: message):
+        with mock.patch.object(queue_columns, "joined", lambda message: message):
             return list(serial_utils.encode(body))
 
     one, many = serial_utils.encode(body), without()
@@ -66,7 +68,7 @@ def messages() -> None:
     samples = [{**{f"text{i}": f"{row}" for i in range(16)}, "ids": torch.arange(3 + row % 9)} for row in range(ROWS)]
     tell(
         "a table of 128 samples of 17 fields",
-        *milliseconds(lambda: list_of_dict_to_tensordict(samples), lambda: columns.Table(samples)),
+        *milliseconds(lambda: list_of_dict_to_tensordict(samples), lambda: queue_columns.Table(samples)),
     )
     batch: TensorDict = list_of_dict_to_tensordict(samples)
     table = sent.columns(batch)
@@ -128,13 +130,13 @@ def packing(made: Any, ids: torch.Tensor) -> None:
     responses = torch.nested.as_nested_tensor([row[36:] for row in rows.unbind()], layout=torch.jagged)
 
     def packed_update() -> None:
-        row = packed.pack(rows, prompts)
+        row = prefix_packing.pack(rows, prompts)
         kept = row.find(*read_positions(prompts, responses))
-        batch = packed.inputs(row, {"input_ids": rows, "position_ids": positions})
+        batch = prefix_packing.inputs(row, {"input_ids": rows, "position_ids": positions})
         made(**batch, use_cache=False, logits_to_keep=kept).logits.logsumexp(-1).sum().backward()
         made.zero_grad()
 
-    packed.takes(made)
+    prefix_packing.takes(made)
     tell("16 of 37 to 51 tokens, 24 of them common, packed", *milliseconds(lambda: update(made, ids), packed_update))
 
 

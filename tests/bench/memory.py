@@ -24,12 +24,12 @@ from omegaconf import OmegaConf
 
 from data import tiny
 from tests.bench.timeline import title
-from tests.command import clean_environment
+from tests.support.command import clean_environment
 from trainer import ROOT
-from trainer.forecast.host import host_memory
-from trainer.forecast.memory import BASE, of_rank, peaks
-from trainer.forecast.model import of_config
-from trainer.forecast.run import RunSize
+from trainer.checks.forecast.host import host_memory
+from trainer.checks.forecast.memory import BASE, of_rank, peaks
+from trainer.checks.forecast.model import of_config
+from trainer.checks.forecast.run import RunSize
 
 LARGE = {
     **{"n_gpus": "1", "batch_size": "16", "mini_batch_size": "16", "max_prompt_length": "16"},
@@ -64,7 +64,7 @@ def role(process: psutil.Process) -> str:
     words = " ".join(process.cmdline())
     if "WorkerDict" in words:
         return "trainer"
-    return "vllm" if words.startswith("VLLM::") else "export" if "trainer.export" in words else "others"
+    return "vllm" if words.startswith("VLLM::") else "export" if "trainer.export.export" in words else "others"
 
 
 def look(process: psutil.Process) -> list[tuple[str, str, int]]:

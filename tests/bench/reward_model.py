@@ -14,9 +14,9 @@ from pathlib import Path
 
 from reward.model.client import Client
 from reward.model.messages import Messages, conversation
-from reward.model.server import served_model
+from reward.model.serving.server import served_model
 from reward.model.spec import Spec
-from tests import reward_models, vllm_server
+from tests.support import reward_models, vllm_server
 
 LENGTH = 2048  # tokens of context
 

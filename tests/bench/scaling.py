@@ -3,7 +3,7 @@
     .venv/bin/python -m tests.bench.scaling              # the tables of the page, from the formulas below
     .venv/bin/python -m tests.bench.scaling --measure    # here: batches, lengths, models, ranks; seconds by phase
 
-The sizes of a run are those of ``trainer.forecast``; nothing here has been held against a GPU yet.
+The sizes of a run are those of ``trainer.checks.forecast``; nothing here has been held against a GPU yet.
 """
 
 import argparse
@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from tests.bench import step
-from trainer.forecast import advice, memory
-from trainer.forecast.model import ModelSize, of_config
-from trainer.forecast.run import RunSize
+from trainer.checks.forecast import advice, memory
+from trainer.checks.forecast.model import ModelSize, of_config
+from trainer.checks.forecast.run import RunSize
 
 GIB = 1 << 30
 QWEN = {  # hidden, layers, heads, heads of keys and values, inner size, tied embeddings: the models' public config.json

@@ -20,7 +20,7 @@ from pathlib import Path
 import psutil
 
 from tests.bench.timeline import title
-from tests.command import clean_environment
+from tests.support.command import clean_environment
 from trainer import ROOT
 
 WORK = ["--ppo_epochs", "1", "--critic_epochs", "1", "--test_freq", "10000", "--save_freq", "10000"]

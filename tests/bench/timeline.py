@@ -20,7 +20,7 @@ from pathlib import Path
 
 import psutil
 
-from tests.command import clean_environment
+from tests.support.command import clean_environment
 from trainer import ROOT
 
 EVERY = 0.5  # seconds

@@ -14,7 +14,7 @@ from verl.utils.torch_functional import masked_mean
 from verl.workers.utils import losses as verl_losses
 from verl.workers.utils.padding import no_padding_2_padding
 
-from trainer.algorithm import guard, kl, policy_loss  # noqa: F401  (policy_loss registers itself in the worker)
+from trainer.algorithm import finite_check, kl, policy_loss  # noqa: F401  (policy_loss registers itself in the worker)
 from trainer.algorithm.value_loss import compute_value_loss
 
 # Set by the trainer in the batch's extra_info:
@@ -104,11 +104,13 @@ def _check(what: str, loss: torch.Tensor, output: torch.Tensor, data: Any, folde
     tensors = data.select(*names, "response_mask").to_padded_tensor()
     batch = {name: tensors[name] for name in (*names, "response_mask")}
     batch["output"] = no_padding_2_padding(output, data)
-    rows = {row for name in (*names, "output") for row in guard.rows_not_finite(batch[name], batch["response_mask"])}
+    rows = {
+        row for name in (*names, "output") for row in finite_check.rows_not_finite(batch[name], batch["response_mask"])
+    }
     everything = list(range(len(batch["output"])))
     step = tu.get_non_tensor_data(data, key=STEP, default="unknown")
     name = f"not_finite_step_{step}_{'actor' if 'policy' in what else 'critic'}"
-    guard.stop(what, sorted(rows) or everything, sample_ids(data, len(everything)), Path(folder), name, batch)
+    finite_check.stop(what, sorted(rows) or everything, sample_ids(data, len(everything)), Path(folder), name, batch)
 
 
 def sample_ids(data: Any, size: int) -> list[str]:

@@ -4,7 +4,7 @@ from collections.abc import Hashable, Sequence
 
 import torch
 
-from reward.moments import RunningMoments
+from reward.support.moments import RunningMoments
 from trainer.algorithm import kl, shaping
 from trainer.algorithm.options import Options
 

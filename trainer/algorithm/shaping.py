@@ -9,7 +9,7 @@ from collections.abc import Callable, Hashable, Sequence
 
 import torch
 
-from reward.moments import RunningMoments
+from reward.support.moments import RunningMoments
 
 EPSILON = 1e-6
 Moments = tuple[torch.Tensor, torch.Tensor]

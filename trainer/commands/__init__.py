@@ -1,13 +1,12 @@
 """What ``./train.sh`` does instead of training: a module a command, imported when it is asked for."""
 
-import difflib
 import importlib
 from collections.abc import Sequence
-from pathlib import Path
 
-from reward.wording import shown
-from trainer.knobs import COMMANDS
-from trainer.settings import Settings, UserError
+from reward.support.wording import shown
+from trainer.settings.knobs import COMMANDS
+from trainer.settings.settings import Settings
+from trainer.user_error import UserError
 
 NAMES = tuple(words.split()[0] for words in COMMANDS if words)
 
@@ -26,9 +25,3 @@ def run(name: str, settings: Settings, words: Sequence[str]) -> int:
         )
     status: int = importlib.import_module(f"trainer.commands.{name}").run(settings, words)
     return status
-
-
-def no_such_run(name: str, names: Sequence[str], folder: Path) -> str:
-    """Return what to say of a run that does not exist: the nearest that do."""
-    near = difflib.get_close_matches(name, names, n=3, cutoff=0.3)
-    return f"no such run in {shown(folder)}" + (f"; there are {', '.join(near)}" if near else "; there is none like it")

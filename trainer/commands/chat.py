@@ -4,9 +4,10 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from reward.wording import shown
-from trainer import chosen
-from trainer.settings import Settings, UserError
+from reward.support.wording import shown
+from trainer.export import select_checkpoint
+from trainer.settings.settings import Settings
+from trainer.user_error import UserError
 
 HELP = "/reset begins anew, /quit (or Ctrl-D) ends"
 SHOWN = {"\n", "\t"}
@@ -21,7 +22,7 @@ def run(settings: Settings, words: Sequence[str]) -> int:
     if len(words) > 1 or (words and "MODEL_PATH" in settings.given):
         raise UserError(f"chat: one model is wanted, as in ./train.sh chat RUN, not {shown(' '.join(words)) or 'none'}")
     name = words[0] if words else settings.text("MODEL_PATH")
-    folder, called = chosen.model(settings, "chat", name, _say)
+    folder, called = select_checkpoint.model(settings, "chat", name, _say)
     talk = Conversation(settings, folder)
     by_hand = sys.stdin.isatty()
     if by_hand:

@@ -5,12 +5,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from data import parquet
-from reward.wording import shown
-from trainer import processes
-from trainer.findings import Finding
-from trainer.preflight import Plan, fatal
-from trainer.settings import Settings, UserError
-from trainer.survey import survey
+from reward.support.wording import shown
+from trainer.checks.finding import Finding
+from trainer.checks.preflight import fatal
+from trainer.checks.run_checks import survey
+from trainer.composition.run_plan import Plan
+from trainer.launch import processes
+from trainer.settings.settings import Settings
+from trainer.user_error import UserError
 
 
 def run(settings: Settings, words: Sequence[str]) -> int:
@@ -40,7 +42,7 @@ def run(settings: Settings, words: Sequence[str]) -> int:
 def _seen_by_reward_model(plan: Plan | None) -> list[str]:
     if plan is None or plan.reward_model is None:
         return []
-    from trainer import reward_model
+    from trainer.checks import reward_model
 
     text = reward_model.shown(plan.reward_model, parquet.sample(plan.train_file, 1)[0])
     return [f"\nthe reward model sees, of the first row with its ground truth as the answer:\n{text}"]

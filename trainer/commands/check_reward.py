@@ -3,9 +3,12 @@
 from collections.abc import Sequence
 
 from data import parquet
-from reward.wording import shown
-from trainer import folders, preflight, reward_check
-from trainer.settings import Settings, UserError
+from reward.support.wording import shown
+from trainer.checks import preflight, reward_check
+from trainer.composition import reward_spec
+from trainer.runs import folders
+from trainer.settings.settings import Settings
+from trainer.user_error import UserError
 
 
 def run(settings: Settings, words: Sequence[str]) -> int:
@@ -19,7 +22,7 @@ def run(settings: Settings, words: Sequence[str]) -> int:
     if words:
         raise UserError(f"check_reward: the data is given by --data; leave out {shown(' '.join(words), 200)}")
     reward = settings.reward
-    if not (reward.by_rule or reward.by_model or settings.text("REWARD_FN")) or reward_check.is_overridden(settings):
+    if not (reward.by_rule or reward.by_model or settings.text("REWARD_FN")) or reward_spec.is_overridden(settings):
         raise UserError("check_reward: only rules, --reward_fn and --reward_model can be checked")
     faults = [*folders.output_faults(settings), *reward_check.function_faults(settings)]
     if faults:
@@ -34,7 +37,7 @@ def run(settings: Settings, words: Sequence[str]) -> int:
     for line in verdict.lines:
         print(line)
     if reward.by_model:
-        from trainer import reward_model
+        from trainer.checks import reward_model
 
         spec = reward_model.plan(settings)
         text = reward_model.shown(spec, parquet.sample(train_file, 1)[0])

@@ -13,16 +13,22 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from data import parquet
-from reward import redact
-from reward.errors import RewardFunctionError
-from reward.secret import hidden_in
-from reward.wording import expanded, is_folder, shown
+from reward.support import redact
+from reward.support.errors import RewardFunctionError
+from reward.support.secret import hidden_in
+from reward.support.wording import expanded, is_folder, shown
 from reward.zscore import ZScores
-from trainer import answers, chosen, folders, judge, launch, processes, reward_check, scores
+from trainer.checks import judge, reward_check
+from trainer.commands.evaluation import generate, scores
 from trainer.commands.score import reward_model_of, reward_of
-from trainer.environment import of_device
-from trainer.failure import describe
-from trainer.settings import Settings, UserError, read_settings
+from trainer.composition import reward_spec
+from trainer.export import select_checkpoint
+from trainer.launch import processes, supervisor
+from trainer.launch.environment import of_device
+from trainer.launch.root_cause import describe
+from trainer.runs import folders
+from trainer.settings.settings import Settings, read_settings
+from trainer.user_error import UserError
 
 
 def run(settings: Settings, words: Sequence[str]) -> int:
@@ -61,15 +67,15 @@ def run(settings: Settings, words: Sequence[str]) -> int:
         raise UserError(f"eval: {shown(out)} is there already; remove it, or name another file with --out")
     if fault := folders.file_fault(out):
         raise UserError(f"eval: {shown(out)} cannot be written: {fault}; name another file with --out")
-    folder, called = chosen.model(settings, "eval", name, lambda text: print(text, flush=True))
+    folder, called = select_checkpoint.model(settings, "eval", name, lambda text: print(text, flush=True))
     out.parent.mkdir(parents=True, exist_ok=True)
     count = pq.read_metadata(rows).num_rows
     print(f"{called}: answering {count:,} prompts of {settings.text('VAL_DATA') or settings.text('DATA')}", flush=True)
     results: list[dict[str, Any]] = []
-    stopped: launch.Stopped | None = None
+    stopped: supervisor.Stopped | None = None
     try:
         _fill(_job(settings, asked, folder, rows, out), rows, reward.threads, score, out, results, of_device(settings))
-    except launch.Stopped as signal:
+    except supervisor.Stopped as signal:
         stopped = signal
     if stopped is not None:
         print(f"stopped by {stopped} after {len(results):,} answers{'; what there is:' * bool(results)}")
@@ -94,18 +100,18 @@ def _rows(settings: Settings) -> Path:
         UserError: the data has faults.
     """
     data = settings.text("VAL_DATA") or settings.text("DATA")
-    rules = settings.reward.by_rule and not reward_check.is_overridden(settings)
+    rules = settings.reward.by_rule and not reward_spec.is_overridden(settings)
     try:
         return parquet.prepare(data, data, settings.output / "cache" / "data", rules)[1]
     except parquet.DataError as error:
         raise UserError(*error.faults) from None
 
 
-def _job(settings: Settings, asked: Settings, folder: str, rows: Path, out: Path) -> answers.Job:
+def _job(settings: Settings, asked: Settings, folder: str, rows: Path, out: Path) -> generate.Job:
     """Return how to answer: greedily, as validation does, unless it is ``asked`` to sample."""
     temperature, memory = settings.values["ROLLOUT_TEMPERATURE"], settings.values["GPU_MEMORY_UTILIZATION"]
     assert isinstance(temperature, float | int) and isinstance(memory, float | int)
-    return answers.Job(
+    return generate.Job(
         model=folder,
         prompts=str(rows),
         out=str(out.with_suffix(".answers")),
@@ -121,7 +127,7 @@ def _job(settings: Settings, asked: Settings, folder: str, rows: Path, out: Path
 
 
 def _fill(
-    job: answers.Job,
+    job: generate.Job,
     rows: Path,
     threads: int,
     score: Callable[[bytes], dict[str, Any]],
@@ -185,7 +191,7 @@ def _with_zscores(results: list[dict[str, Any]], zscores: ZScores, out: Path) ->
     return scaled
 
 
-def _made(job: answers.Job, path: Path, log: Path, device: dict[str, str]) -> Iterator[str]:
+def _made(job: generate.Job, path: Path, log: Path, device: dict[str, str]) -> Iterator[str]:
     """Start the engine, with the env vars of its ``device``; return the answers as they are made.
 
     Raises:
@@ -196,7 +202,7 @@ def _made(job: answers.Job, path: Path, log: Path, device: dict[str, str]) -> It
     answered.touch()
     with redact.open_log(log) as output, redact.LogPipe(output) as pipe, answered.open("rb") as lines:
         process = subprocess.Popen(
-            [sys.executable, "-m", "trainer.answers", str(path)],
+            [sys.executable, "-m", "trainer.commands.evaluation.generate", str(path)],
             stdin=subprocess.DEVNULL,
             stdout=pipe.fd,
             stderr=subprocess.STDOUT,
@@ -212,4 +218,4 @@ def _made(job: answers.Job, path: Path, log: Path, device: dict[str, str]) -> It
             if not whole and not ended:
                 time.sleep(0.2)
     if process.returncode:
-        raise launch.RunFailed("eval: " + describe(log.read_text(errors="replace"), process.returncode, str(log)))
+        raise supervisor.RunFailed("eval: " + describe(log.read_text(errors="replace"), process.returncode, str(log)))

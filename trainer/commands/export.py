@@ -3,10 +3,12 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from reward.wording import shown
-from trainer import chosen, launch
-from trainer.checkpoints import step_of
-from trainer.settings import Settings, UserError
+from reward.support.wording import shown
+from trainer.export import select_checkpoint
+from trainer.launch import supervisor
+from trainer.runs.checkpoints import step_of
+from trainer.settings.settings import Settings
+from trainer.user_error import UserError
 
 
 def run(settings: Settings, words: Sequence[str]) -> int:
@@ -18,11 +20,11 @@ def run(settings: Settings, words: Sequence[str]) -> int:
     if len(words) != 1:
         given = shown(" ".join(words)) or "none"
         raise UserError(f"export: the name of one run is wanted, as in ./train.sh export RUN, not {given}")
-    found = chosen.run(settings, "export", words[0])
-    checkpoint = chosen.checkpoint(settings, "export", found)
+    found = select_checkpoint.run(settings, "export", words[0])
+    checkpoint = select_checkpoint.checkpoint(settings, "export", found)
     step = step_of(checkpoint)
     target = Path(settings.text("RESULT_PATH") or found.checkpoints / f"model-step-{step}")
     if target.exists():
         raise UserError(f"export: {target} is there already; remove it, or name another folder with --out")
-    print(f"the model of step {step}: {launch.export(found, checkpoint, target)}")
+    print(f"the model of step {step}: {supervisor.export(found, checkpoint, target)}")
     return 0

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from reward.judge import check as judging
 from reward.judge.config import ConfigError, JudgeConfig, key_faults, unpriced
 from reward.judge.providers import PROVIDERS, Endpoint
-from reward.wording import shown
-from trainer import judge
-from trainer.settings import Settings, UserError
+from reward.support.wording import shown
+from trainer.checks import judge
+from trainer.settings.settings import Settings
+from trainer.user_error import UserError
 
 OTHERWISE = "math"  # the labelled answers where a preset has none
 

@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from reward.wording import is_folder, shown
-from trainer.commands import no_such_run
-from trainer.report import page
-from trainer.settings import Settings, UserError
+from reward.support.wording import is_folder, shown
+from trainer.monitor.report import page
+from trainer.runs.folders import no_such_run
+from trainer.settings.settings import Settings
+from trainer.user_error import UserError
 
 LEFT = ("config.yaml", "metrics.jsonl", "train.log")  # by every run that was started
 

@@ -10,12 +10,16 @@ from pathlib import Path
 
 from reward import row
 from reward import score as offline
-from reward.errors import RewardFunctionError
 from reward.judge.config import JudgeConfig
 from reward.model.spec import Spec
-from reward.wording import SYSTEM, expanded, quoted, reason, shown
-from trainer import folders, judge, launch, reward_check
-from trainer.settings import Settings, UserError
+from reward.support.errors import RewardFunctionError
+from reward.support.wording import SYSTEM, expanded, quoted, reason, shown
+from trainer.checks import judge, reward_check
+from trainer.composition import reward_spec
+from trainer.launch import supervisor
+from trainer.runs import folders
+from trainer.settings.settings import Settings
+from trainer.user_error import UserError
 
 
 def run(settings: Settings, words: Sequence[str]) -> int:
@@ -46,7 +50,7 @@ def run(settings: Settings, words: Sequence[str]) -> int:
         summary = offline.run(source, out, reward, _tell)
     except (offline.ScoreError, RewardFunctionError) as error:
         raise UserError(str(error)) from None
-    except launch.Stopped as stopped:
+    except supervisor.Stopped as stopped:
         print(f"train.sh: stopped by {stopped}; the same command goes on where {out} ends", file=sys.stderr)
         return 128 + stopped.signum
     lines = summary.lines(time.monotonic() - started)
@@ -86,10 +90,10 @@ def reward_of(
 
         kind = "pairs" if holds_pairs(source) else kind
     if kind == "composite":
-        section = reward_check.composite(settings, by_judge, model.dumps() if model else "")
+        section = reward_spec.composite(settings, by_judge, model.dumps() if model else "")
         return row.Reward(kind, section, threads)
     if kind == "function":
-        spec = reward_check.reward_fn(settings)
+        spec = reward_spec.reward_fn(settings)
     elif kind == "judge":
         spec = by_judge
     elif model is not None:
@@ -113,8 +117,8 @@ def reward_model_of(settings: Settings) -> Spec | None:
             "scores), or start one with vllm serve MODEL --runner pooling, and give its --rm_url"
         )
     from reward.model.errors import RewardModelError
-    from reward.model.server import served_model
-    from trainer import reward_model
+    from reward.model.serving.server import served_model
+    from trainer.checks import reward_model
 
     spec = reward_model.plan(settings)
     try:

@@ -33,7 +33,7 @@ from typing import Any
 
 import numpy as np
 
-from reward.sandbox.lockdown import die_with_parent
+from reward.worker_pool.parent_death import die_with_parent
 from trainer.cpu import ENVIRONMENT
 from trainer.cpu.fork_client import HEADER, STAND_IN
 
@@ -42,14 +42,14 @@ MODULES = (
     "ray._private.workers.default_worker",  # for what it imports; it acts as the main module only
     "hydra",
     "verl.trainer.ppo.v1",
-    "trainer.ppo_trainer",
-    "trainer.reward_manager",
+    "trainer.driver.ppo_trainer",
+    "trainer.workers.reward_manager",
     "verl.workers.engine_workers",
     "verl.workers.rollout.vllm_rollout.vllm_async_server",
     "vllm.v1.engine.core",
     "vllm.v1.worker.cpu_worker",
 )
-MAINS = ("verl.trainer.main_ppo", "trainer.verl_main", "trainer.export")
+MAINS = ("verl.trainer.main_ppo", "trainer.driver.main", "trainer.export.export")
 SPAWN = "from multiprocessing.spawn import spawn_main"
 # Read when the interpreter starts or its libraries are loaded: another value wants another process.
 AT_START = ("OMP_NUM_THREADS", *ENVIRONMENT, "VERL_PLATFORM")

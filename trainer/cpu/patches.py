@@ -1,13 +1,13 @@
 """What no extension point of verl reaches. Each names the upstream line it is for.
 
-``tests/test_cpu_patches.py`` fails for each on the day upstream no longer needs it.
+``tests/process/test_cpu_patches.py`` fails for each on the day upstream no longer needs it.
 """
 
 from types import ModuleType
 from typing import Any
 
 from trainer.cpu import one_rank
-from trainer.import_hook import Action
+from trainer.workers.post_import import Action
 
 
 def process_group_backend(module: ModuleType) -> None:

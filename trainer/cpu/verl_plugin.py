@@ -4,6 +4,6 @@ from trainer.cpu import active
 
 if active():
     from trainer.cpu import patches, platform  # noqa: F401  (importing platform registers it)
-    from trainer.import_hook import after_import
+    from trainer.workers.post_import import after_import
 
     after_import(patches.VERL_PATCHES)

@@ -1,0 +1,257 @@
+"""One endpoint of the gateway: its client, its limits, its breaker, and one request at a time through all of them."""
+
+import asyncio
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from reward.judge.config import JudgeConfig
+from reward.judge.failures import ACCOUNT, Failure
+from reward.judge.gateway.budget import Budget, tokens_of
+from reward.judge.gateway.cache import Cache, Spent
+from reward.judge.gateway.limits import Breaker, Gate, Window
+from reward.judge.gateway.metrics import Metrics
+from reward.judge.prompts.question import Question
+from reward.judge.providers import Endpoint, Provider, Reply, Request, connect
+from reward.judge.verdict import schema
+
+DOWN = frozenset({"server_error", "timeout", "connection", "bad_reply"})  # what the breaker counts
+ACCOUNT_PAUSES = 6  # times breaker_seconds before an account at fault is tried again
+USUAL_OUTPUT = 100  # tokens of a verdict, for the estimate
+MORE_ROOM = 4  # times max_tokens, for a reply that was cut
+Connect = Callable[[Endpoint, float, int], Provider]
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """What is sent, without the options that a server may refuse."""
+
+    system: str
+    text: str
+    max_tokens: int
+
+
+@dataclass
+class Patience:
+    """The seconds that a sample may still take: requests, and waiting between them; not the queue before them."""
+
+    left: float
+
+    async def wait(self, seconds: float) -> bool:
+        """Wait; False, at once, where that is too long."""
+        if seconds > self.left:
+            return False
+        self.left -= seconds
+        await asyncio.sleep(seconds)
+        return True
+
+
+class Backend:
+    """Asks one endpoint. For one event loop."""
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        config: JudgeConfig,
+        metrics: Metrics,
+        budget: Budget,
+        cache: Cache,
+        connect: Connect = connect,
+    ) -> None:
+        self.endpoint, self.config = endpoint, config
+        self.metrics, self.budget, self.cache = metrics, budget, cache
+        options = (config.temperature, config.max_tokens, config.structured != "off")
+        # What of this endpoint determines a verdict.
+        self.identity = repr((endpoint, endpoint.address, options)).encode()
+        self._connect = connect
+        self._provider: Provider | None = None
+        self._gate = Gate(config.concurrency)
+        self._requests = Window(config.requests_per_minute)
+        self._tokens = Window(config.tokens_per_minute)
+        self._breaker = Breaker(config.breaker_after, config.breaker_seconds)
+        self._held_until = 0.0  # by Retry-After
+        self._account: tuple[float, tuple[str, str]] | None = None  # until when nobody asks, and why
+        self._schema = schema() if config.structured != "off" else None
+        self._temperature = config.temperature
+        self._proven = False  # whether the options were ever accepted
+
+    async def ask(self, question: Question, again: str, patience: Patience) -> Reply:
+        """Ask once, when all limits let it; with ``hedge_after``, a second time where the reply is late.
+
+        Args:
+            question: what to ask.
+            again: the kind of ``Failure`` for which it is asked once more; empty for the first time.
+            patience: how long all of it may take.
+
+        Raises:
+            Failure: there is no reply; kind ``budget`` where there is no money left for the question.
+        """
+        text = f"{question.user}\n\n{question.again}" if again else question.user
+        room = MORE_ROOM if again == "truncated" else 1
+        prompt = Prompt(question.system, text, self.config.max_tokens * room)
+        if self.config.hedge_after is None:
+            return await self._within_limits(prompt, patience)
+        return await self._hedged(prompt, patience, self.config.hedge_after)
+
+    async def _hedged(self, prompt: Prompt, patience: Patience, late: float) -> Reply:
+        """Ask again ``late`` seconds after the first request was sent, within all limits; take whichever answers."""
+        sent = asyncio.Event()
+
+        async def is_late() -> None:
+            await sent.wait()
+            await asyncio.sleep(late)
+
+        def is_wanted() -> None:
+            if first.done():  # while this one waited for a limit
+                raise Failure("late", "the first reply is there")
+            self.metrics.count("hedges")
+
+        first = asyncio.ensure_future(self._within_limits(prompt, patience, sent.set))
+        timer = asyncio.ensure_future(is_late())
+        tasks: list[asyncio.Future[Reply]] = [first]
+        try:
+            await asyncio.wait({first, timer}, return_when=asyncio.FIRST_COMPLETED)
+            if not first.done():
+                second = self._within_limits(prompt, Patience(patience.left), is_wanted)
+                tasks.append(asyncio.ensure_future(second))
+            waiting = set(tasks)
+            while waiting:
+                done, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+                for task in done:
+                    if task.exception() is None:
+                        return task.result()
+            return first.result()  # its failure, not that of the second, which may only have met a limit
+        finally:
+            timer.cancel()
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(timer, *tasks, return_exceptions=True)
+
+    async def _within_limits(
+        self, prompt: Prompt, patience: Patience, on_turn: Callable[[], None] = lambda: None
+    ) -> Reply:
+        """Ask once, when all limits let it, after ``on_turn``.
+
+        Whoever waits for an endpoint that is down takes no place meanwhile: all wait at the same time.
+        """
+        guess = self.config.cost(self.endpoint, tokens_of(prompt.system + prompt.text), USUAL_OUTPUT)
+        while True:
+            while (seconds := self._down(self._breaker.left)) > 0:
+                if not await patience.wait(min(seconds, 1.0)):
+                    raise Failure("outage", f"{self.endpoint} is down, and the deadline is over")
+            async with self._gate:
+                if not self.budget.reserve(guess):
+                    raise Failure("budget", f"the judge's budget is spent: {self.budget}; to go on, raise it")
+                try:
+                    one = await self._requests.take()
+                    tokens = await self._tokens.take(guess.input_tokens + guess.output_tokens)
+                    on_turn()
+                    if self._down(self._breaker.wait) > 0:  # by now
+                        self._requests.correct(one, 0)
+                        self._tokens.correct(tokens, 0)
+                        continue
+                    reply = await self._timed(prompt, guess, patience)
+                    self._tokens.correct(tokens, reply.input_tokens + reply.output_tokens)
+                    return reply
+                finally:
+                    self.budget.release(guess)
+
+    def _down(self, breaker: Callable[[], float]) -> float:
+        """Return the seconds to wait for Retry-After and the breaker; 0 of ``Breaker.wait`` is to be followed at once.
+
+        Raises:
+            Failure: the account is refused, and it is too early to try it again.
+        """
+        if self._account is not None and time.monotonic() < self._account[0]:
+            raise Failure(*self._account[1])
+        seconds = self._held_until - time.monotonic()
+        return seconds if seconds > 0 else breaker()
+
+    async def _timed(self, prompt: Prompt, guess: Spent, patience: Patience) -> Reply:
+        """Send a request; where an option of it is refused, once more without that one."""
+        while True:
+            request = Request(prompt.system, prompt.text, prompt.max_tokens, self._temperature, self._schema)
+            started = time.monotonic()
+            try:
+                return await self._once(request, guess)
+            except Failure as failure:
+                if failure.kind != "bad_request" or not self._simpler(request):
+                    raise
+            finally:
+                patience.left -= time.monotonic() - started
+            await self._requests.take()
+
+    async def _once(self, request: Request, guess: Spent) -> Reply:
+        """Send one request; tell breaker, metrics and budget how it went, and what it cost or may have cost."""
+        self.metrics.count("calls")
+        started = time.monotonic()
+        try:
+            if self._provider is None:
+                self._provider = self._connect(self.endpoint, self.config.timeout, self.config.concurrency)
+            reply = await asyncio.wait_for(self._provider.ask(request), self.config.timeout)
+            if not isinstance(reply.text, str):
+                raise Failure("bad_reply", f"a {type(reply.text).__name__} in place of a text")
+        except asyncio.TimeoutError:
+            failure = Failure("timeout", f"no reply within {self.config.timeout:g} s")
+        except Failure as found:
+            failure = found
+        except Exception as error:  # of an SDK that met a reply of another shape than it takes for granted
+            failure = Failure("bad_reply", f"{type(error).__name__}: {error}")
+        except BaseException:  # cancelled: the breaker's trial must not stay taken
+            self._breaker.release()
+            self._pay(guess)
+            raise
+        else:
+            self._proven = True
+            self._gate.grow()
+            self._breaker.succeed()
+            self._account = None
+            self.metrics.latency(time.monotonic() - started)
+            self._pay(self.config.cost(self.endpoint, reply.input_tokens, reply.output_tokens))
+            return reply
+        self._failed(failure)
+        if failure.used is not None:
+            self._pay(self.config.cost(self.endpoint, *failure.used))
+        elif failure.kind == "timeout" and failure.status is None:  # it was sent: the provider may have answered
+            self._pay(guess)
+        raise failure
+
+    def _failed(self, failure: Failure) -> None:
+        self.metrics.count(f"failed_{failure.kind}")
+        if failure.kind == "rate_limited":
+            self._gate.shrink()
+        if failure.kind in DOWN:
+            self._breaker.fail()
+        else:
+            self._breaker.release()
+        if failure.kind in ACCOUNT:
+            pause = ACCOUNT_PAUSES * self.config.breaker_seconds
+            self._account = (time.monotonic() + pause, (failure.kind, failure.message))
+        if failure.retry_after:
+            self._held_until = max(self._held_until, time.monotonic() + min(failure.retry_after, self.config.deadline))
+
+    def _simpler(self, refused: Request) -> bool:
+        """Return whether a request that was refused may be sent again, without an option that it had."""
+        if (refused.temperature, refused.schema) != (self._temperature, self._schema):
+            return True  # another request has found out meanwhile
+        if self._proven:  # the options are accepted
+            return False
+        if self._schema is not None and self.config.structured == "auto":
+            self._schema = None
+        elif self._temperature is not None:
+            self._temperature = None
+        else:
+            return False
+        return True
+
+    def _pay(self, paid: Spent) -> None:
+        self.budget.pay(paid)
+        self.metrics.count("input_tokens", paid.input_tokens)
+        self.metrics.count("output_tokens", paid.output_tokens)
+        self.metrics.money += paid.money
+        self.cache.pay(paid)
+
+    async def close(self) -> None:
+        """Close the client."""
+        if self._provider is not None:
+            await self._provider.close()

@@ -1,0 +1,81 @@
+"""The ready prompts: ``presets/NAME.LANGUAGE.txt``, which people may edit, and the rules that go with every prompt.
+
+A file is a head of ``name: value`` lines, then sections that begin with ``--- name``.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from reward.judge.verdict import Scale
+from reward.support.wording import quoted
+
+FOLDER = Path(__file__).parents[1] / "presets"
+NAMES = ("general", "math", "code", "dialogue", "safety")
+LANGUAGES = ("en", "zh")
+
+
+@dataclass(frozen=True)
+class Preset:
+    """What a judge is told about its field."""
+
+    system: str
+    scoring: str  # with {prompt}, {response}, {ground_truth}
+    scale: Scale
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What every judge is told: how the material is marked, how to answer, and how to answer if it did not."""
+
+    system: str
+    opening: str
+    closing: str
+    again: str
+    none: str  # stands for a missing ground truth
+
+
+def sections(text: str) -> Mapping[str, str]:
+    """Return head values and sections of a prompt file by name."""
+    found: dict[str, str] = {}
+    head, *parts = ("\n" + text).split("\n--- ")
+    for line in filter(None, map(str.strip, head.splitlines())):
+        name, _, value = line.partition(":")
+        found[name] = value.strip()
+    for part in parts:
+        name, _, body = part.partition("\n")
+        found[name.strip()] = body.strip()
+    return found
+
+
+def scale_of(text: str) -> Scale:
+    """Read a scale such as ``1-10`` or ``0-1``.
+
+    Raises:
+        ValueError: it is no scale, or its worst score is not below its best.
+    """
+    low, _, high = text.strip().rpartition("-")
+    try:
+        if not text.isascii() or "_" in text:
+            raise ValueError(text)
+        scale = Scale(float(low), float(high))
+    except ValueError:
+        raise ValueError(f"{quoted(text)} is no scale; WORST-BEST is wanted, such as 1-10") from None
+    if not float("-inf") < scale.low < scale.high < float("inf"):
+        raise ValueError(f"{quoted(text)} is no scale: the worst score must be below the best, such as 1-10")
+    return scale
+
+
+@cache
+def preset(name: str, language: str) -> Preset:
+    """Return a preset of ``NAMES`` in a language of ``LANGUAGES``."""
+    found = sections((FOLDER / f"{name}.{language}.txt").read_text(encoding="utf-8"))
+    return Preset(found["system"], found["scoring"], scale_of(found["scale"]))
+
+
+@cache
+def rules(language: str) -> Rules:
+    """Return the rules in a language of ``LANGUAGES``."""
+    found = sections((FOLDER / f"rules.{language}.txt").read_text(encoding="utf-8"))
+    return Rules(*(found[name] for name in ("system", "opening", "closing", "again", "none")))

@@ -1,0 +1,1 @@
+"""Reward models by architecture: input format, scoring head, weights."""

@@ -1,0 +1,1 @@
+"""Where a reward model runs: in a Ray actor, in this process, or behind HTTP."""

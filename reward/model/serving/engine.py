@@ -1,0 +1,53 @@
+"""The transformers engine: encoded conversations in, scores out, in micro-batches sorted by length."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from reward.model.architectures.adapter import Adapter, Batch, Encoded
+from reward.model.architectures.kinds import adapter_of
+from reward.model.encoder import read_config
+from reward.model.spec import Spec
+
+
+class Engine:
+    """One reward model in this process."""
+
+    def __init__(self, spec: Spec) -> None:
+        self.adapter: Adapter = adapter_of(read_config(Path(spec.path)), spec.template or None, spec.adapter)
+        self.device, self.micro_batch = spec.device, spec.micro_batch
+        dtype = getattr(torch, spec.dtype)
+        self.model: Any = self.adapter.load(Path(spec.path), dtype, spec.trust_remote_code).eval().to(self.device)
+
+    def scores(self, inputs: Sequence[Encoded]) -> list[float]:
+        """Return the score of each input, in order; NaN or infinity as the model gives them."""
+        order = sorted(range(len(inputs)), key=lambda i: len(inputs[i].ids), reverse=True)  # the longest may not fit
+        found = [0.0] * len(inputs)
+        for start in range(0, len(order), self.micro_batch):
+            rows = order[start : start + self.micro_batch]
+            with torch.inference_mode():
+                values = self.adapter.scores(self.model, collate([inputs[i] for i in rows], self.device))
+            for i, value in zip(rows, values.float().tolist(), strict=True):
+                found[i] = value
+        return found
+
+    def to(self, device: str) -> None:
+        """Move the weights: to host memory while the policy trains on the same GPU, and back."""
+        if device != self.device:
+            self.model.to(device)
+            self.device = device
+
+
+def collate(inputs: Sequence[Encoded], device: str) -> Batch:
+    """Pad ``inputs`` on the right to one length."""
+    width = max(len(each.ids) for each in inputs)
+    pad = inputs[0].pad
+    ids = torch.tensor([[*each.ids, *[pad] * (width - len(each.ids))] for each in inputs])
+    mask = torch.tensor([[1] * len(each.ids) + [0] * (width - len(each.ids)) for each in inputs])
+    types = None
+    if inputs[0].types:
+        types = torch.tensor([[*each.types, *[0] * (width - len(each.types))] for each in inputs]).to(device)
+    marks = torch.tensor([each.mark for each in inputs]).to(device)
+    return Batch(ids.to(device), mask.to(device), types, marks, pad)

@@ -1,0 +1,1 @@
+"""Reading a response: final answers, LaTeX, code fences, languages, sentences."""

@@ -1,0 +1,124 @@
+r"""Answers in LaTeX as text: what means nothing is taken out, plain numbers are read, lists of boxes are joined."""
+
+import re
+from decimal import Decimal
+from fractions import Fraction
+
+from reward.rules import number
+from reward.rules.parsing import answer
+
+LONGEST_NUMBER = 64
+LONGEST_GAP = 64  # characters between two boxes of one answer
+CONNECTIVES = re.compile(
+    r"(?:[\s$,;&]|\\(?:q?quad|text ?\{[^{}]{0,40}\}|[,;:()\[\]! ])|\b(?:and|or)\b)*(?:[A-Za-z](?:_\{?\w\}?)?\s*=\s*)?"
+)
+SYMBOLS = str.maketrans(
+    {"\u03c0": "\\pi ", "\u221e": "\\infty ", "\u2264": "\\le ", "\u2265": "\\ge ", "\u222a": "\\cup "}
+    | {"\u221a": "\\sqrt ", "\u00b0": "", "\u00d7": "\\times ", "\u00b7": "\\cdot ", "\u00f7": "/"}
+    | dict.fromkeys(number.MINUS, "-")
+)
+SPACES = re.compile(r",\\! ?|\{ ?, ?\}")  # 1,\!234 and 1{,}234
+TEXT = re.compile(
+    r"(?:\\text|\\mathrm|\\mbox|\\textbf|\\mathbf|\\textrm)\s*\{([^{}]*)\}"
+    r"|\\(?:!|,|;|:|quad|qquad|left|right|displaystyle|big|Big|bigl|bigr)(?![A-Za-z])|~"
+)
+DEGREES = re.compile(r"\^ ?\{? ?\\circ ?\}?|\\degree(?![a-z])")
+PERCENT = re.compile(r"(?<=[\d})])\s*(?:\\?%|(?:percentage|percent|per cent|pct)\b(?: points?\b)?)")
+UNIT = (
+    r"(?:degrees?|dollars?|cents?|units?|cm|mm|km|m|kg|g|in(?:ch(?:es)?)?|feet|foot|ft|yards?|meters?|metres?|miles?"
+    r"|centimeters?|kilometers?|grams?|kilograms?|pounds?|gallons?|liters?|hours?|hrs?|minutes?|min|seconds?|sec|s|h"
+    r"|days?|weeks?|months?|years?|people|points?|ways|mph)"
+)
+WORDS = re.compile(
+    rf"(?<=[\d}})]) ?(?:(?:square|cubic|sq\.?|cu\.?) ?)?{UNIT}(?: ?\^ ?\{{?[23]\}}?)?"
+    rf"(?: ?(?:/|per) ?{UNIT}(?:\^ ?\{{?[23]\}}?)?)?\.?$"
+)
+LISTED = re.compile(r"(?<=[\d)}\]])\s*,?\s(?:and|or)\s\s*(?=[-+\d(\\{\[])")
+FUNCTION = re.compile(r"(?<![\\A-Za-z])(sqrt)\(([^()]*)\)")
+DECIMAL = re.compile(r"([-+]?) ?(?:(\d{1,3}(?:,\d{3})+|\d{1,3}(?: \d{3})+|\d+)?(\.\d+)?)")
+SCIENTIFIC = re.compile(
+    r"([-+]?\d+(?:\.\d+)?)(?:[eE]([-+]?\d{1,3})|(?:\\times|\\cdot|\*)10\^(?:\{([-+]?\d{1,3})\}|(\d)))"
+)
+RATIO = re.compile(r"([-+]?)(?:\\frac(?:\{([-+]?\d+)\}|(\d))(?:\{([-+]?\d+)\}|(\d))|(\d+)/(\d+))")
+MIXED = re.compile(r"([-+]?) ?(\d+) ?(?:\\frac ?(?:\{(\d+)\}|(\d)) ?(?:\{(\d+)\}|(\d))|(?<= )(\d+)/(\d+))")
+# A numeral and its base: 12_8, 12_{8}, (12)_8.
+BASED = re.compile(r"\(?([0-9][0-9A-Z]*)\)?_(?:\{(\d+)\}|(\d))")
+
+Value = tuple[Fraction, int | None]
+
+
+def boxes(text: str) -> tuple[str, ...]:
+    r"""Return the readings of the last ``\boxed{}``: with those that 'and' or commas join to it, and alone.
+
+    Nothing where there is no box, "" where the last one is not closed or empty.
+    """
+    box = answer.last_box(text, len(text))
+    if box is None:
+        return ()
+    contents = [box[2]]
+    while (before := answer.last_box(text, box[0])) is not None:
+        gap = text[before[1] : box[0]]
+        if before[1] > box[0] or len(gap) > LONGEST_GAP or not CONNECTIVES.fullmatch(gap):
+            break
+        contents.append(before[2])
+        box = before
+    different = list(dict.fromkeys(reversed(contents)))
+    return (contents[0],) if len(different) == 1 or not all(different) else (", ".join(different), contents[0])
+
+
+def clean(latex: str) -> str:
+    """Return an answer without what means nothing: dollars, blanks, units, sizes of brackets."""
+    text = latex.strip()
+    if not text.isascii():
+        text = text.translate(SYMBOLS)
+        text = text if text.isascii() else number.ascii_text(text)
+    text = SPACES.sub(",", text.replace("\\$", "").replace("$", "")).strip().rstrip(".").strip()
+    text = text.replace("\\dfrac", "\\frac").replace("\\tfrac", "\\frac").replace("\\cfrac", "\\frac")
+    text = DEGREES.sub("", TEXT.sub(lambda found: f" {(found[1] or '').strip()} ", text))
+    text = PERCENT.sub("%", " ".join(text.split()))
+    return FUNCTION.sub(r"\\sqrt{\2}", LISTED.sub(", ", WORDS.sub("", text)))
+
+
+def value(text: str) -> Value | None:
+    """Return a plain number and its decimal places (None for a fraction); None where ``text`` is something else."""
+    text = text.strip()
+    if not text or len(text) > LONGEST_NUMBER:
+        return None
+    if (found := DECIMAL.fullmatch(text)) and (found[2] or found[3]):
+        digits = (found[2] or "0").replace(",", "").replace(" ", "") + (found[3] or "")
+        return Fraction(Decimal(found[1] + digits)), len(found[3] or ".") - 1
+    if found := MIXED.fullmatch(text):
+        whole, top, bottom = (int(digits) for digits in found.groups()[1:] if digits is not None)
+        return _fraction(found[1], whole * bottom + top, bottom)
+    short = text.replace(" ", "")
+    if found := RATIO.fullmatch(short):
+        top, bottom = (int(digits) for digits in found.groups()[1:] if digits is not None)
+        return _fraction(found[1], top, bottom)
+    if found := SCIENTIFIC.fullmatch(short):
+        exponent = next(filter(None, found.groups()[1:]))
+        return Fraction(Decimal(found[1])) * Fraction(10) ** int(exponent), None
+    return None
+
+
+def _fraction(sign: str, top: int, bottom: int) -> Value | None:
+    return (Fraction(f"{sign}1") * Fraction(top, bottom), None) if bottom else None
+
+
+def equal_numbers(one: Value, other: Value) -> bool:
+    """Return whether two numbers are equal: exactly, or a fraction to the places (six or more) of a decimal."""
+    if one[0] == other[0]:
+        return True
+    places = [p for p in (one[1], other[1]) if p is not None]
+    return len(places) == 1 and places[0] >= 6 and abs(one[0] - other[0]) < Fraction(1, 10 ** places[0])
+
+
+def rounded(exact: str, text: str) -> bool:
+    """Return whether ``text`` is a decimal to which ``exact`` rounds."""
+    one, other = value(exact), value(text)
+    return bool(one and other and other[1] and abs(one[0] - other[0]) * 2 <= Fraction(1, 10 ** other[1]))
+
+
+def based(text: str) -> tuple[str, str] | None:
+    """Return the digits and the base of a numeral that bears its base."""
+    found = BASED.fullmatch(text.replace(" ", ""))
+    return (found[1], found[2] or found[3]) if found else None

@@ -1,0 +1,1 @@
+"""The side of the code under test: what it answers is only believed by its form."""

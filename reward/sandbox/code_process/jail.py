@@ -1,0 +1,275 @@
+"""The process in which the code under test runs. It does what it is asked; whatever it answers is only a value."""
+
+import builtins
+import gc
+import importlib
+import io
+import os
+import sys
+import types
+from collections import deque, namedtuple
+from typing import Any
+
+from reward.sandbox import wire
+from reward.sandbox.code_process import program
+from reward.sandbox.code_process.operations import OPERATIONS
+from reward.sandbox.free_names import bind_missing
+from reward.sandbox.objects import CONTAINERS, ERRORS, VALUES
+from reward.sandbox.operators import OPERATORS as FORWARDED
+from reward.sandbox.wire import is_name
+
+MOST_PRINTED = 1 << 20  # characters of what one call prints
+MUTABLE = (list, dict, set, bytearray, deque)
+VALUE_OF: dict[type, Any] = {  # the plain value of an object of a class that is derived from a built-in one
+    int: lambda value: int.__add__(value, 0),
+    float: lambda value: float.__add__(value, 0.0) if value else float.__abs__(value),
+    str: lambda value: str.__str__(value) if type(value) is str else "".join(str.__iter__(value)),
+    bytes: lambda value: bytes(bytes.__iter__(value)),
+    tuple: lambda value: tuple(tuple.__iter__(value)),
+    frozenset: lambda value: frozenset(frozenset.__iter__(value)),
+}
+
+
+class Jail:
+    """Answers the calls of the tests."""
+
+    def __init__(self, calls: int, replies: int) -> None:
+        self._calls, self._replies = os.fdopen(calls, "rb"), replies
+        self._kept: list[Any] = []
+        self._numbers: dict[int, int] = {}  # id -> number; what is kept stays alive
+        self._classes: dict[str, Any] = {}  # descriptions that the other side has not seen
+        self._raised: dict[int, int] = {}  # id of an exception of the tests' -> its number there
+        self._pending: dict[int, BaseException] = {}  # of iterators, after items that were fetched with it
+        self._globals: dict[str, Any] = {}
+
+    def serve(self) -> None:
+        """Answer until the other side is gone."""
+        gc.freeze()  # a collection would copy all pages that are shared with the server
+        vars(builtins).update(exit=sys.exit, quit=sys.exit)  # which site would define
+        sys.stdin, sys.stdout = io.StringIO(), Printed()
+        while line := self._calls.readline():
+            self._answer(wire.unpack(line))
+
+    def _answer(self, request: dict[str, Any]) -> None:
+        """Do what is asked and reply."""
+        try:
+            reply = self._do(request)
+        except BaseException as error:
+            reply = {"raised": self._encode_error(error)}
+        self._reply(reply)
+
+    def _reply(self, reply: dict[str, Any]) -> None:
+        if isinstance(sys.stdout, Printed) and (text := sys.stdout.take()):
+            reply["printed"] = text
+        if self._classes:
+            reply["classes"], self._classes = self._classes, {}
+        data = wire.pack(reply)
+        while data:
+            data = data[os.write(self._replies, data) :]
+
+    def _do(self, request: dict[str, Any]) -> dict[str, Any]:
+        do = request["do"]
+        if do == "load":
+            return self._load(request["code"], request.get("prelude", False))
+        if do == "globals":
+            return {"value": {name: self._encode(self._globals[name]) for name in request["names"]}}
+        if do == "program":
+            return {"value": program.run(request["code"], request["stdin"])}
+        if "input" in request:
+            builtins.input = self._decode(request["input"])
+        values = [self._decode(value) for value in request["values"]]
+        plain = len(values) - len(request["names"])
+        kwargs = dict(zip(request["names"], values[plain:], strict=True))
+        if do == "next":
+            return {"value": {"list": [self._encode(item) for item in self._next(*values)]}}
+        value = OPERATIONS[do](*values[:plain], **kwargs)
+        reply: dict[str, Any] = {}
+        for number, after in enumerate(values):
+            if isinstance(after, MUTABLE) or type(after).__name__ == "ndarray":
+                if after is value:
+                    reply["same"] = number
+                if id(after) not in self._numbers and (now := self._encode(after)) != request["values"][number]:
+                    reply.setdefault("changed", {})[str(number)] = now
+        if "same" not in reply:
+            reply["value"] = self._encode(value)
+        return reply
+
+    def _load(self, code: str, prelude: bool) -> dict[str, Any]:
+        """Run the code as a module; return the names that it defines."""
+        module = types.ModuleType("solution")
+        self._globals = module.__dict__
+        if prelude:
+            bind_missing(code, self._globals)
+        sys.modules["solution"] = module
+        exec(compile(code, "solution.py", "exec"), self._globals)
+        names: list[str] = []
+        modules: dict[str, str] = {}
+        for name, value in self._globals.items():
+            if isinstance(value, types.ModuleType):
+                modules[name] = value.__name__
+            elif is_name(name):
+                names.append(name)
+        functions = [name for name in names if isinstance(self._globals[name], types.FunctionType)]  # most ask for one
+        return {
+            "names": names,
+            "modules": modules,
+            "value": {name: self._encode(self._globals[name]) for name in functions},
+        }
+
+    def _next(self, iterator: Any, size: int) -> list[Any]:
+        """Return up to ``size`` items; an error after the first is raised by the next call."""
+        if error := self._pending.pop(id(iterator), None):
+            raise error
+        items: list[Any] = []
+        try:
+            while len(items) < size:
+                items.append(next(iterator))
+        except StopIteration:
+            pass
+        except Exception as error:
+            if not items:
+                raise
+            self._pending[id(iterator)] = error
+        return items
+
+    def _encode(self, value: Any) -> Any:
+        return wire.encode(value, self._keep)
+
+    def _keep(self, value: Any, depth: int) -> Any:
+        if isinstance(value, Callback):
+            return {"callback": value._number}
+        if isinstance(value, type):
+            return {"error_type": value.__name__} if value in ERRORS.values() else {"class": self._class(value)}
+        if ERRORS.get(type(value).__name__) is type(value):
+            return {"error": [type(value).__name__, self._args(value, depth)]}
+        kind = self._class(type(value))
+        number = self._numbers.get(id(value))
+        if number is not None:
+            return {"remote": [number, kind, self._plain(value, depth)]}
+        return {"remote": [self._number(value), kind, self._plain(value, depth)]}
+
+    def _plain(self, value: Any, depth: int) -> Any:
+        """Return what the stand-in is made of: a plain value, an exception's arguments and text, or nothing."""
+        for kind, plain in VALUE_OF.items():
+            if isinstance(value, kind):
+                return wire.encode(plain(value), self._keep, depth - 1)
+        if isinstance(value, BaseException):
+            return {"tuple": [self._args(value, depth), _text(value)]}
+        return None
+
+    def _args(self, error: BaseException, depth: int) -> Any:
+        try:
+            return wire.encode(tuple(error.args), self._keep, depth - 1)
+        except wire.WireError:
+            return {"tuple": [_text(error)]}
+
+    def _class(self, kind: type) -> int:
+        """Return the number of a class; describe it where the other side does not know it."""
+        if (number := self._numbers.get(id(kind))) is not None:
+            return number
+        parents = [self._class(each) for each in kind.__bases__ if each.__module__ == "solution"]
+        number = self._number(kind)
+        mro = type.mro(kind)
+        base = next((name for each in mro for name in [_base(each)] if name), "object")
+        forwarded = [name for name in FORWARDED if any(name in each.__dict__ for each in mro)]
+        if "__getitem__" in forwarded and "__iter__" not in forwarded:
+            forwarded.append("__iter__")
+        self._classes[str(number)] = [kind.__name__, parents, base, forwarded]
+        return number
+
+    def _number(self, value: Any) -> int:
+        self._kept.append(value)
+        self._numbers[id(value)] = len(self._kept) - 1
+        return len(self._kept) - 1
+
+    def _encode_error(self, error: BaseException) -> Any:
+        if id(error) in self._raised:
+            return {"again": self._raised[id(error)]}
+        try:
+            if isinstance(error, (StopIteration, StopAsyncIteration)):  # would end a loop of the tests
+                return {"error": ["RuntimeError", {"tuple": [type(error).__name__]}]}
+            if isinstance(error, (Exception, SystemExit)):
+                return self._encode(error)
+        except BaseException:  # of the exception's own
+            pass
+        return f"{type(error).__name__}: {_text(error)}"[:500]
+
+    def _decode(self, data: Any) -> Any:
+        return wire.decode(data, self._resolve)
+
+    def _resolve(self, tag: str, content: Any, depth: int) -> Any:
+        if tag == "kept":
+            return self._kept[content]
+        if tag == "callback":
+            return Callback(self, content)
+        if tag == "global":
+            found = importlib.import_module(content[0])
+            for part in content[1].split("."):
+                found = getattr(found, part)
+            return found
+        if tag == "error_type":
+            return ERRORS[content]
+        items = (
+            wire.decode(content[-1], self._resolve) if tag == "error" else [self._decode(each) for each in content[2]]
+        )
+        return ERRORS[content[0]](*items) if tag == "error" else namedtuple(content[0], content[1])(*items)
+
+    def call_back(self, number: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Call a function of the tests'; do what it asks in the meantime."""
+        values = [self._encode(value) for value in (*args, *kwargs.values())]
+        self._reply({"callback": number, "args": values, "names": list(kwargs)})
+        while line := self._calls.readline():
+            request = wire.unpack(line)
+            if request["do"] == "return":
+                return self._decode(request["value"])
+            if request["do"] == "raise":
+                error = self._decode(request["value"])
+                self._raised[id(error)] = request["number"]
+                self._kept.append(error)
+                raise error
+            self._answer(request)
+        os._exit(0)
+
+
+class Callback:
+    """A function of the tests'."""
+
+    def __init__(self, jail: Jail, number: int) -> None:
+        self._jail, self._number = jail, number
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call it there."""
+        return self._jail.call_back(self._number, args, kwargs)
+
+
+class Printed(io.StringIO):
+    """What the code prints in a call, up to a limit."""
+
+    def write(self, text: str) -> int:
+        """Keep ``text``; drop what is too much."""
+        return super().write(text) if self.tell() < MOST_PRINTED else len(text)
+
+    def take(self) -> str:
+        """Return all of it, and forget it."""
+        text = self.getvalue()[:MOST_PRINTED] if self.tell() else ""
+        self.seek(0)
+        self.truncate()
+        return text
+
+
+def _base(kind: type) -> str:
+    """Return the name of a class that stand-ins can be made of; empty for others."""
+    name = kind.__name__
+    known = {**VALUES, **CONTAINERS, **ERRORS}.get(name) is kind
+    if kind is types.CoroutineType:
+        return "coroutine"
+    if name == "StopIteration" and kind is StopIteration:
+        return "RuntimeError"
+    return name if known else ""
+
+
+def _text(error: BaseException) -> str:
+    try:
+        return str(error)[:500]
+    except BaseException:
+        return ""

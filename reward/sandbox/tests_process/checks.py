@@ -1,0 +1,81 @@
+"""The kinds of tests: asserts and test functions (``suite.py``), calls with results, programs with input and output."""
+
+import gc
+import signal
+from typing import Any
+
+from reward.sandbox import free_names
+from reward.sandbox.tests_process import compare, suite
+from reward.sandbox.tests_process.remote import CodeError, Link, Unsupported
+
+AGAIN = 0.25  # seconds after the end of the time until the tests are told once more
+
+
+def run(job: dict[str, Any], link: Link) -> None:
+    """Run the tests of ``job`` on its code; return if they pass.
+
+    ``job`` has ``code`` and one of: ``tests`` (source), with ``entry_point`` where they define ``check(candidate)``;
+    ``inputs`` and ``outputs`` of a program; those of a function, ``fn_name``. ``tests`` come with ``setup``,
+    ``helpers`` and ``plan`` (``source.plan``).
+
+    Raises:
+        Stopped: the time was over, whatever the tests made of it.
+        Unsupported: the tests cannot be run, or they tested nothing.
+        BaseException: a test fails, or the code does.
+    """
+    gc.freeze()  # a collection would copy all pages that are shared with the server
+    signal.signal(signal.SIGALRM, link.stop)
+    left, _ = signal.getitimer(signal.ITIMER_REAL)
+    if left:
+        signal.setitimer(signal.ITIMER_REAL, left, AGAIN)
+    try:
+        if job.get("inputs") is None:
+            suite.run(job, link)
+        elif job.get("fn_name"):
+            _calls(job, link)
+        else:
+            _programs(job, link)
+    except BaseException as error:
+        link.settle()
+        if isinstance(error, (ImportError, NameError)) and not link.is_of_code(error) and not _is_missing(error, job):
+            raise Unsupported(f"the tests themselves fail: {error}") from None
+        raise
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+    link.settle()
+
+
+def _is_missing(error: ImportError | NameError, job: dict[str, Any]) -> bool:
+    """Whether the name that the tests did not find is one that the code is to define."""
+    if isinstance(error, ImportError):
+        return error.name == "solution"
+    name, entry = str(error.name), job.get("entry_point")
+    if isinstance(error, UnboundLocalError) or free_names.is_library(free_names.ALIASES.get(name, name)):
+        return False
+    return name == entry if entry else name in suite.Plan.of(job).asked
+
+
+def _programs(job: dict[str, Any], link: Link) -> None:
+    for given, wanted in zip(job["inputs"], job["outputs"], strict=True):
+        printed = link.value(link.ask("program", code=job["code"], stdin=given).get("value"))
+        if type(printed) is not str or not compare.same_output(printed, wanted):
+            raise AssertionError("another output")
+
+
+def _calls(job: dict[str, Any], link: Link) -> None:
+    """Call a function, or a method of ``Solution``, as graders of APPS and LiveCodeBench do."""
+    name = job["fn_name"]
+    loaded = link.ask("load", code=job["code"], prelude=True)
+    names = loaded.get("names")
+    if type(names) is not list:
+        raise CodeError("no answer")
+    owner = "Solution" if "Solution" in names else name
+    if owner not in names:
+        raise CodeError(f"it does not define {name}")
+    target = link.globals(loaded, {owner})[owner]
+    if owner == "Solution" and owner != name:
+        target = link.operate("attribute", (link.operate("call", (target,), {}), name), {})
+    for args, wanted in zip(job["inputs"], job["outputs"], strict=True):
+        result = link.operate("call", (target, *map(compare.argument, args)), {})
+        if not compare.same_result(result, wanted):
+            raise AssertionError("another result")

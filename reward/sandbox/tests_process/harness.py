@@ -1,0 +1,122 @@
+"""The process that runs the tests: it sees them, the code does not.
+
+One server forks a pair for each run: a child that runs the tests, and the child's own child, which runs the code
+(``jail.py``) and was forked before the tests were read. The verdict is made in the former, from values, and never
+passes through the latter: nothing that the code does to itself (exit, patched asserts, printed words) changes what
+the tests compare. Both are locked down. The server (``reward/worker_pool/forkserver.py``) believes of a child one
+answer of the right form; a data set's own tests can write another than theirs, about their own sample.
+"""
+
+import json
+import os
+import signal
+import sys
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from reward.sandbox import folders, lockdown
+from reward.sandbox.code_process.jail import Jail
+from reward.sandbox.tests_process import checks
+from reward.sandbox.tests_process.remote import Link, Stopped, Unsupported
+from reward.worker_pool import forkserver, parent_death
+
+CALLS, REPLIES = 3, 4
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the server runs: folders that stay readable, folders to import from, seconds of a run."""
+
+    readable: list[str]
+    packages: list[str]
+    seconds: float
+
+
+def _pair(folder: str, place: Place) -> int:
+    """Be the child that runs the tests; return the exit status."""
+    lockdown.isolate(folder)
+    os.chdir(folder)
+    (calls_out, calls_in), (replies_out, replies_in) = os.pipe(), os.pipe()
+    jail = os.fork()
+    if not jail:
+        _jail(folder, place, calls_out, replies_in)
+    os.close(calls_out)
+    os.close(replies_in)
+    answer: dict[str, Any] = {}
+    try:
+        lockdown.lock(folder, place.readable, 2 * place.seconds, scope_signals=False)
+    except lockdown.LockdownError as error:
+        answer = {"error": forkserver.printable(f"there is no sandbox on this machine: {error}")}
+    line = forkserver.line()
+    if not line:
+        return forkserver.NO_REQUEST
+    answers, null = os.dup(1), os.open("/dev/null", os.O_RDWR)
+    for standard in (0, 1, 2):
+        os.dup2(null, standard)
+    request = json.loads(line)
+    signal.setitimer(signal.ITIMER_REAL, place.seconds)
+    answer = answer or _verdict(request["job"], Link(calls_in, replies_out))
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    os.write(answers, json.dumps(answer).encode() + b"\n")
+    return 0
+
+
+def _jail(folder: str, place: Place, calls: int, replies: int) -> None:
+    """Be the child that runs the code; never return."""
+    try:
+        parent_death.die_with_parent()
+        null = os.open("/dev/null", os.O_RDWR)
+        for standard in (0, 1, 2):
+            os.dup2(null, standard)
+        os.dup2(calls, CALLS)
+        os.dup2(replies, REPLIES)
+        os.closerange(REPLIES + 1, 1024)
+        lockdown.lock(folder, place.readable, place.seconds)
+        Jail(CALLS, REPLIES).serve()
+    finally:
+        os._exit(0)
+
+
+def _verdict(job: dict[str, Any], link: Link) -> dict[str, Any]:
+    """Run the tests; only their own end without an error is a pass."""
+    try:
+        checks.run(job, link)
+    except Stopped:
+        return {"value": {"passed": False, "timeout": True, "reason": "out of time"}}
+    except Unsupported as error:
+        return {"error": forkserver.printable(str(error))}
+    except BaseException as error:
+        return {
+            "value": {
+                "passed": False,
+                "timeout": False,
+                "reason": forkserver.printable(f"{type(error).__name__}: {error}"[:500]),
+            }
+        }
+    return {"value": {"passed": True, "timeout": False, "reason": ""}}
+
+
+def _is_verdict(value: Any) -> bool:
+    """Whether a child's value is a verdict (``reward/sandbox/run.py``)."""
+    return (
+        type(value) is dict
+        and value.keys() == {"passed", "timeout", "reason"}
+        and forkserver.is_bool(value["passed"])
+        and forkserver.is_bool(value["timeout"])
+        and not (value["passed"] and value["timeout"])
+        and forkserver.is_text(value["reason"])
+    )
+
+
+def _out_of_time(*_: object) -> None:
+    raise Stopped
+
+
+def main(settings: str) -> None:
+    """Serve until stdin ends; ``settings`` is a ``Place`` as JSON."""
+    place = Place(**json.loads(settings))
+    sys.path[:] = [path for path in sys.path if path != sys.path[0]] + place.packages
+    signal.signal(signal.SIGALRM, _out_of_time)
+    folders.sweep()
+    forkserver.run(partial(_pair, place=place), folders.run_folder, _is_verdict, one_shot=True)

@@ -1,0 +1,297 @@
+"""The tests' side of the wire: requests to the code's process, one at a time, and what is made of the replies.
+
+Whatever the tests do with an exception, the end of the time, of the code's process or of what this harness can do is
+kept here and decides the verdict (``settle``).
+"""
+
+import builtins
+import os
+import select
+import sys
+from typing import Any
+
+from reward.sandbox import wire
+from reward.sandbox.objects import ERRORS, OBJECTS
+from reward.sandbox.tests_process.mirror import Mirror, RemoteError, learn, new_error, resolve
+
+MOST_OUTPUT = 1 << 20  # characters of one reply that are printed
+INPUT = builtins.input
+
+
+class Stopped(BaseException):
+    """The run's time is over. No test catches it."""
+
+
+class Unsupported(Exception):
+    """The tests ask for something that this harness cannot do: no verdict on the code."""
+
+
+class CodeError(Exception):
+    """The code raised an exception of its own kind, or its process ended."""
+
+
+class Link:
+    """Asks the code's process, one question at a time."""
+
+    def __init__(self, calls: int, replies: int) -> None:
+        self._calls, self._replies = calls, replies
+        self._buffer = b""
+        self._stopped = False
+        self._ended = ""  # why there is no more to ask
+        self._refused: Unsupported | None = None
+        self._callables: list[Any] = []
+        self._raised: list[BaseException] = []  # by callables of the tests, on their way through the code
+        self.errors: list[BaseException] = []  # of the code
+        self.asked = 0
+        OBJECTS.link = self
+
+    def stop(self, *_: object) -> None:
+        """End the run; the alarm's handler."""
+        self._stopped = True
+        raise Stopped
+
+    def refuse(self, reason: str) -> Exception:
+        """Return the error for tests that cannot be run here."""
+        self._refused = self._refused or Unsupported(reason)
+        return self._refused
+
+    def settle(self) -> None:
+        """Say what decided the run, whatever the tests made of it.
+
+        Raises:
+            Stopped: the time was over.
+            CodeError: the code's process had ended.
+            Unsupported: the tests asked for what cannot be done.
+        """
+        if self._stopped:
+            raise Stopped
+        if self._ended:
+            raise CodeError(self._ended)
+        if self._refused is not None:
+            raise self._refused
+
+    def is_of_code(self, error: BaseException | None) -> bool:
+        """Whether an exception came from the code, or was raised while handling one that did."""
+        seen: list[BaseException] = []
+        while error is not None and all(error is not each for each in seen):
+            if any(error is each for each in self.errors):
+                return True
+            seen.append(error)
+            error = error.__cause__ or error.__context__
+        return False
+
+    def ask(self, do: str, **request: Any) -> dict[str, Any]:
+        """Return the reply.
+
+        Raises:
+            Exception: what the code raised: of a built-in class as itself, else of a stand-in for its class.
+        """
+        if self._buffer:
+            raise self._end("an answer that nobody asked for")
+        self._send({"do": do, **request})
+        while True:
+            reply = self._reply()
+            self._learn(reply.get("classes"))
+            printed = reply.get("printed")
+            if type(printed) is str and sys.stdout is not None:
+                sys.stdout.write(printed[:MOST_OUTPUT])
+            if "callback" not in reply:
+                break
+            self._call_back(reply)
+        if "raised" in reply:
+            error = self._error(reply["raised"])
+            self.errors.append(error)
+            raise error
+        return reply
+
+    def operate(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Return the result of an operation there; arguments that it changed are changed here too."""
+        self.asked += 1
+        values = [*args, *kwargs.values()]
+        sent = [self.encode(value) for value in values]
+        request: dict[str, Any] = {"values": sent, "names": list(kwargs)}
+        if builtins.input is not INPUT:  # which the tests have replaced
+            request["input"] = self.encode(builtins.input)
+        reply = self.ask(name, **request)
+        changed = reply.get("changed") or {}
+        if type(changed) is not dict:
+            raise self._end("no answer")
+        for number, after in changed.items():
+            if number.isdecimal() and int(number) < len(values):
+                _overwrite(values[int(number)], self.value(after))
+        same = reply.get("same")
+        if type(same) is int and 0 <= same < len(values):
+            return values[same]
+        return self.value(reply.get("value"))
+
+    def globals(self, loaded: dict[str, Any], names: set[str]) -> dict[str, Any]:
+        """Return the values of names that the code defines; functions came with the reply to its loading."""
+        found = loaded.get("value")
+        if type(found) is not dict:
+            raise self._end("no answer")
+        missing = sorted(names - found.keys())
+        more = self.ask("globals", names=missing).get("value") if missing else {}
+        if type(more) is not dict:
+            raise self._end("no answer")
+        return {name: self.value(found[name] if name in found else more.get(name)) for name in sorted(names)}
+
+    def value(self, data: Any) -> Any:
+        """Return what ``data`` stands for.
+
+        Raises:
+            CodeError: it is nothing that this side knows.
+        """
+        try:
+            return wire.decode(data, self._resolve)
+        except wire.WireError as error:
+            raise self._end(f"no answer ({error})") from None
+
+    def encode(self, value: Any) -> Any:
+        """Return an argument for the wire; a stand-in goes back as what it stands for."""
+        try:
+            return wire.encode(value, self._keep, wire.DEPTH_OF_TESTS)
+        except wire.WireError as error:
+            raise self.refuse(f"the tests hand the code what cannot be handed over: {error}") from None
+
+    def _keep(self, value: Any, depth: int) -> Any:
+        number = OBJECTS.number(value)
+        if number is not None:
+            return {"kept": number}
+        if isinstance(value, BaseException) and ERRORS.get(type(value).__name__) is type(value):
+            return {"error": [type(value).__name__, wire.encode(value.args, self._keep, depth - 1)]}
+        if isinstance(value, type) and value in ERRORS.values():
+            return {"error_type": value.__name__}
+        if isinstance(value, tuple) and hasattr(value, "_fields"):
+            items = [wire.encode(each, self._keep, depth - 1) for each in value]
+            return {"namedtuple": [type(value).__name__, list(value._fields), items]}
+        if _is_global(value):
+            return {"global": [value.__module__, value.__qualname__]}
+        if callable(value) and not isinstance(value, type):
+            self._callables.append(value)
+            return {"callback": len(self._callables) - 1}
+        raise self.refuse(f"the tests hand a {type(value).__name__} to the code, which cannot be done")
+
+    def _resolve(self, tag: str, content: Any, depth: int) -> Any:
+        if tag == "remote":
+            return resolve(content, lambda data: wire.decode(data, self._resolve, depth - 1))
+        if tag == "class":
+            return OBJECTS.get(content)
+        if tag == "error_type" and type(content) is str and content in ERRORS:
+            return ERRORS[content]
+        if tag == "error":
+            return self._error_value(content, depth)
+        if tag == "callback" and type(content) is int and 0 <= content < len(self._callables):
+            return self._callables[content]
+        raise wire.WireError("no value")
+
+    def _error_value(self, content: Any, depth: int) -> BaseException:
+        if type(content) is not list or len(content) != 2 or content[0] not in ERRORS:
+            raise wire.WireError("no exception")
+        args = wire.decode(content[1], self._resolve, depth - 1)
+        if type(args) is not tuple:
+            raise wire.WireError("no exception")
+        kind = ERRORS[content[0]]
+        try:
+            return kind(*args)
+        except TypeError:
+            return new_error(kind, kind, (args, ""))
+
+    def _error(self, data: Any) -> BaseException:
+        """Return the exception that the code raised."""
+        if type(data) is dict and type(data.get("again")) is int and 0 <= data["again"] < len(self._raised):
+            return self._raised[data["again"]]
+        try:
+            error = wire.decode(data, self._resolve)
+        except wire.WireError:
+            error = None
+        if isinstance(error, RemoteError) or type(error) in ERRORS.values():
+            return error  # type: ignore[no-any-return]
+        return CodeError(error[:500] if type(error) is str else "an exception")
+
+    def _call_back(self, reply: dict[str, Any]) -> None:
+        """Call a function of the tests' for the code, which waits for the result."""
+        number, content = reply["callback"], reply.get("args")
+        if type(number) is not int or not 0 <= number < len(self._callables) or type(content) is not list:
+            raise self._end("no answer")
+        args = [self.value(each) for each in content]
+        names = reply.get("names") or []
+        if type(names) is not list or not all(map(wire.is_name, names)) or len(names) > len(args):
+            raise self._end("no answer")
+        plain = len(args) - len(names)
+        try:
+            result = self._callables[number](*args[:plain], **dict(zip(names, args[plain:], strict=True)))
+            answer = {"do": "return", "value": self.encode(result)}
+        except Unsupported:
+            raise
+        except Exception as error:
+            self._raised.append(error)
+            kind = type(error) if ERRORS.get(type(error).__name__) is type(error) else Exception
+            stand_in = [kind.__name__, wire.encode((str(error),), self._keep)]
+            answer = {"do": "raise", "value": {"error": stand_in}, "number": len(self._raised) - 1}
+        self._send(answer)
+
+    def _learn(self, classes: Any) -> None:
+        try:
+            for number, description in (classes or {}).items():
+                learn(int(number), description)
+        except (wire.WireError, ValueError, TypeError, AttributeError) as error:
+            raise self._end(f"no answer ({error})") from None
+
+    def _send(self, message: dict[str, Any]) -> None:
+        if self._ended:
+            raise CodeError(self._ended)
+        data = wire.pack(message)
+        try:
+            while data:
+                data = data[os.write(self._calls, data) :]
+        except OSError:
+            raise self._end("its process has ended") from None
+
+    def _reply(self) -> dict[str, Any]:
+        parts, size = [self._buffer], len(self._buffer)
+        while b"\n" not in parts[-1]:
+            select.select([self._replies], [], [])  # ends by the alarm
+            chunk = os.read(self._replies, 1 << 20)
+            size += len(chunk)
+            if not chunk:
+                raise self._end("its process has ended")
+            if size > wire.LONGEST:
+                raise self._end("too long an answer")
+            parts.append(chunk)
+        line, self._buffer = b"".join(parts).split(b"\n", 1)
+        try:
+            return wire.unpack(line)
+        except wire.WireError:
+            raise self._end("no answer") from None
+
+    def _end(self, reason: str) -> CodeError:
+        """Ask no more: what comes after such an answer means nothing."""
+        self._ended = self._ended or reason
+        error = CodeError(self._ended)
+        self.errors.append(error)
+        return error
+
+
+def _is_global(value: Any) -> bool:
+    """Whether a value is a function or class of the standard library, which the code's process has as well."""
+    module, name = getattr(value, "__module__", None), getattr(value, "__qualname__", None)
+    if type(module) is not str or type(name) is not str or isinstance(value, Mirror):
+        return False
+    if module.split(".")[0] not in sys.stdlib_module_names or module not in sys.modules or module == "__main__":
+        return False
+    found = vars(sys.modules[module]).get(name.split(".")[0])
+    for part in name.split(".")[1:]:
+        found = getattr(found, part, None)
+    return found is value
+
+
+def _overwrite(target: Any, new: Any) -> None:
+    if type(new) is not type(target):
+        return
+    if isinstance(target, (list, bytearray)):
+        target[:] = new
+    elif isinstance(target, (dict, set)) or hasattr(target, "extend"):
+        target.clear()
+        (target.update if hasattr(target, "update") else target.extend)(new)
+    elif hasattr(target, "dtype") and target.shape == new.shape:
+        target[...] = new

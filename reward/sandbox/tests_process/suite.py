@@ -1,0 +1,206 @@
+"""Tests in Python: asserts, ``check(candidate)``, test functions and classes as pytest has them, unittest.
+
+They run in a module of their own, ``__main__``, with our built-ins. Of the code they see the names that they mention
+and do not define, and a module ``solution``: stand-ins and plain data. A pass is a run in which the code was asked and
+a check was reached and good; a test that skips because of what the code did is none.
+"""
+
+import ast
+import builtins
+import importlib
+import re
+import sys
+import types
+from dataclasses import dataclass
+from typing import Any
+
+from reward.sandbox import free_names, source, source_faults, wire
+from reward.sandbox.objects import OBJECTS
+from reward.sandbox.source import Tests
+from reward.sandbox.tests_process.mirror import Mirror
+from reward.sandbox.tests_process.remote import CodeError, Link, Unsupported
+from reward.sandbox.tests_process.runner import Runner, finish
+
+TOOLS = {*dir(builtins), *sys.stdlib_module_names}
+METHOD = re.compile(r"(\w+)\(\)\.(\w+)")  # an entry point as LeetCode's data sets have it: Solution().solve
+
+
+class Solution(types.ModuleType):
+    """The module ``solution`` of the tests: names of the code's and nothing else of it."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        assert OBJECTS.link is not None
+        raise OBJECTS.link.refuse("the tests set a name in the code's module")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is known of the tests (``source.plan``), and what runs before them."""
+
+    mentioned: set[str]
+    asked: set[str]
+    of_solution: set[str]
+    classes: set[str]
+    called_at_top: set[str]
+    modules: set[str]
+    records: str
+    run: str
+    entry: str
+    before: list[ast.stmt]
+
+    @classmethod
+    def of(cls, job: dict[str, Any]) -> "Plan":
+        """Read the plan of a job."""
+        texts = [job.get("helpers"), job.get("setup")]
+        before = [node for text in texts if text for node in ast.parse(text).body]
+        plan = job.get("plan") or source.plan(Tests(job["tests"], job.get("setup") or "", job.get("helpers") or ""))
+        sets = {name: set(plan[name]) for name in source.SETS}
+        return cls(
+            **sets,
+            records=plan["records"],
+            run=plan["run"],
+            entry=job.get("entry_point") or "",
+            before=before,
+        )
+
+
+def run(job: dict[str, Any], link: Link) -> None:
+    """Run the tests; return if they pass.
+
+    Raises:
+        Unsupported: they tested nothing.
+        BaseException: a test fails.
+    """
+    plan = Plan.of(job)
+    names, code = _load(plan, job["code"], link)
+    checked: list[int] = []
+    module = types.ModuleType("__main__")
+    sys.modules["__main__"] = module
+    space = module.__dict__
+    space.update({"__builtins__": builtins, source.CHECKED: lambda: checked.append(1)})
+    space.update({name: value for name, value in code.items() if name in plan.asked})
+    _libraries(plan.asked - free_names.BUILTINS - code.keys(), space)
+    if plan.before:
+        ours = [node for node in plan.before if _is_ours(node, plan, code)]
+        _execute(compile(ast.Module(ours, []), "setup.py", "exec"), space)
+    _solution(code, space, plan)
+    candidate = _candidate(plan, code)
+    if candidate is not None:
+        space["candidate"] = candidate
+    present = dict(space)
+    _without_runners(plan)
+    _execute(compile(plan.run, "tests.py", "exec"), space)
+    own = {name: value for name, value in space.items() if present.get(name) is not value}
+    if plan.entry and callable(own.get("check")) and "check" not in plan.called_at_top:
+        finish(own["check"](candidate))
+    Runner(link).run(own.values())
+    _verify(link, plan, job, len(checked), names, code)
+
+
+def _verify(link: Link, plan: Plan, job: dict[str, Any], checks: int, names: set[str], code: dict[str, Any]) -> None:
+    """Refuse a pass of tests that tested nothing."""
+    constants = {name for name in plan.asked & code.keys() if OBJECTS.number(code[name]) is None}
+    if checks and (link.asked or constants):
+        return
+    if reason := source_faults.fault(Tests(job["tests"], job.get("setup") or "", job.get("helpers") or "", plan.entry)):
+        raise Unsupported(reason)
+    if link.asked or (plan.asked - free_names.BUILTINS | plan.of_solution) - names - {"solution", "*"}:
+        raise CodeError("no check of the tests was reached")
+    raise Unsupported("the tests tested nothing: they never asked the code, or checked nothing")
+
+
+def _load(plan: Plan, code: str, link: Link) -> tuple[set[str], dict[str, Any]]:
+    """Load the code, and with it the classes of records that tests share; return its names and what they may use."""
+    records = [ast.unparse(node) for node in plan.before if source.is_record(node)] + [plan.records] * bool(
+        plan.records
+    )
+    if records and "from __future__" not in code:
+        code = "\n".join([*records, code])
+    reply = link.ask("load", code=code)
+    names, modules = reply.get("names"), reply.get("modules")
+    if type(names) is not list or type(modules) is not dict:
+        raise CodeError("no answer")
+    defined = {name for name in names if wire.is_name(name)}
+    entry = METHOD.sub(r"\1", plan.entry)
+    if entry and entry not in defined:
+        raise CodeError(f"it does not define {entry}")
+    everything = "*" in plan.of_solution or "solution" in plan.of_solution
+    wanted = defined if everything else defined & (plan.mentioned | {entry})
+    wanted -= _impostors(wanted, plan, entry)
+    values = link.globals(reply, wanted)
+    _trust(plan, values)
+    for name, library in modules.items():
+        if (
+            wire.is_name(name)
+            and name in (plan.asked - free_names.BUILTINS)
+            and type(library) is str
+            and free_names.is_library(library)
+        ):
+            values.setdefault(name, importlib.import_module(library))
+    return defined, values
+
+
+def _trust(plan: Plan, values: dict[str, Any]) -> None:
+    """Note the classes of the code's that the tests name as such."""
+    for name, value in values.items():
+        if isinstance(value, Mirror) and (name in plan.classes or name[0].isupper()):
+            OBJECTS.trusted.add(id(value))
+            if name in plan.classes:
+                OBJECTS.used.add(id(value))
+
+
+def _impostors(names: set[str], plan: Plan, entry: str) -> set[str]:
+    """Return names by which the code would take the place of what the tests measure with: ``abs``, ``math``.
+
+    Such a name is the code's own where it is the one under test: the entry point, or all that the tests ask of it.
+    """
+    tools = (names & TOOLS) - {entry}
+    return tools if entry or (names - tools) & (plan.asked | plan.of_solution) else set()
+
+
+def _is_ours(node: ast.stmt, plan: Plan, code: dict[str, Any]) -> bool:
+    """Whether a statement of the setup runs: what the code is to write gives way to it, all else is ours."""
+    if not isinstance(node, (*source.Function, ast.ClassDef)) or node.name not in code:
+        return not source.is_record(node)
+    return not (source.is_stub(node) or source.is_record(node) or node.name == plan.entry)
+
+
+def _libraries(missing: set[str], space: dict[str, Any]) -> None:
+    """Import what the tests use without importing it."""
+    for name in missing:
+        library = free_names.ALIASES.get(name, name)
+        if free_names.is_library(library) and (library in sys.stdlib_module_names or library == "numpy"):
+            space[name] = importlib.import_module(library)
+
+
+def _solution(code: dict[str, Any], space: dict[str, Any], plan: Plan) -> None:
+    """Make the module that the tests may import; what the setup defines there is the setup's."""
+    own = {node.name for node in plan.before if isinstance(node, (*source.Function, ast.ClassDef))}
+    module = Solution("solution")
+    module.__dict__.update({**code, **{name: space[name] for name in own & space.keys()}})
+    sys.modules["solution"] = module
+
+
+def _candidate(plan: Plan, code: dict[str, Any]) -> Any:
+    method = METHOD.fullmatch(plan.entry)
+    if method is None:
+        return code.get(plan.entry)
+    assert OBJECTS.link is not None
+    return OBJECTS.link.operate("attribute", (code[method[1]](), method[2]), {})
+
+
+def _without_runners(plan: Plan) -> None:
+    """Let ``unittest.main()`` and ``pytest.main()`` return: what they would run is run here."""
+    for name in {"unittest", "pytest"} & plan.modules:
+        library = importlib.import_module(name)
+        library.main = lambda *_, **__: None  # type: ignore[attr-defined]
+
+
+def _execute(code: types.CodeType, space: dict[str, Any]) -> None:
+    """Run statements; ``sys.exit(0)`` of the tests' own ends them."""
+    try:
+        exec(code, space)
+    except SystemExit as stop:
+        assert OBJECTS.link is not None
+        if stop.code not in (None, 0) or OBJECTS.link.errors:  # type: ignore[attr-defined]
+            raise AssertionError("the tests exit with an error") from None

@@ -1,0 +1,1 @@
+"""What all of reward/ stands on: errors, texts of messages, secrets, moments. Imports nothing of the rest."""

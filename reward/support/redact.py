@@ -1,0 +1,145 @@
+"""Where text leaves a process: streams, logs and files, without the secrets of the environment."""
+
+import contextlib
+import json
+import os
+import re
+import select
+import sys
+import threading
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, BinaryIO, TextIO
+
+from reward.support.secret import hidden_in, hide, scrub
+
+PRIVATE_FILE, PRIVATE_FOLDER = 0o600, 0o700
+LONGEST = 1 << 16  # bytes of a line that are waited for
+QUIET = 0.2  # seconds without output after which a process that has ended has said all
+# What steers a terminal or turns the order of its text: controls but tab and newline, bidirectional marks, surrogates.
+UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def printable(text: str) -> str:
+    """Return ``text`` with its control characters written as Python writes them: no terminal obeys them."""
+    return UNPRINTABLE.sub(lambda match: match[0].encode("unicode_escape", "surrogatepass").decode(), text)
+
+
+class RedactedStream:
+    """A text stream that scrubs what is written; all else is the stream's own.
+
+    ``screen`` is for a program that draws: its control characters stay.
+    """
+
+    def __init__(self, stream: TextIO, screen: bool = False) -> None:
+        self._stream, self._screen = stream, screen
+
+    def write(self, text: str) -> int:
+        """Write ``text`` without secrets."""
+        clean = scrub(text)
+        self._stream.write(clean if self._screen else printable(clean))
+        return len(text)
+
+    def writelines(self, lines: Iterable[str]) -> None:
+        """Write each line."""
+        for line in lines:
+            self.write(line)
+
+    def screen(self) -> "RedactedStream":
+        """Return the same stream for a program that draws."""
+        return RedactedStream(self._stream, screen=True)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+def redact_streams() -> None:
+    """Scrub whatever this process prints from now on."""
+    if not isinstance(sys.stdout, RedactedStream):
+        sys.stdout, sys.stderr = RedactedStream(sys.stdout), RedactedStream(sys.stderr)  # type: ignore[assignment]
+
+
+def screen(stream: TextIO) -> TextIO:
+    """Return ``stream`` for a program that draws on it."""
+    return stream.screen() if isinstance(stream, RedactedStream) else stream  # type: ignore[return-value]
+
+
+class LogPipe:
+    """A pipe for the output of a process, which reaches ``log`` scrubbed: ``fd`` is its end to write to."""
+
+    def __init__(self, log: BinaryIO) -> None:
+        self._log = log
+        self._source, self.fd = os.pipe()
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._copy, name="log", daemon=True)
+        self._thread.start()
+
+    def __enter__(self) -> "LogPipe":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Wait for the last line: what the process has left behind may hold the pipe open, and is not waited for."""
+        if not self._ended.is_set():
+            os.close(self.fd)
+            self._ended.set()
+            self._thread.join()
+
+    def _copy(self) -> None:
+        """Copy whole lines, several at a time, so that a secret that was wrapped is seen as one."""
+        rest = b""
+        while self._ready():
+            chunk = os.read(self._source, 1 << 16)
+            if not chunk:
+                break
+            rest += chunk
+            end = max(rest.rfind(b"\n"), rest.rfind(b"\r")) + 1 or (len(rest) if len(rest) > LONGEST else 0)
+            self._put(rest[:end])
+            rest = rest[end:]
+        self._put(rest)
+        os.close(self._source)
+
+    def _ready(self) -> bool:
+        """Wait for output; whether there is some."""
+        while not select.select([self._source], [], [], QUIET)[0]:
+            if self._ended.is_set():
+                return False
+        return True
+
+    def _put(self, text: bytes) -> None:
+        with contextlib.suppress(OSError):  # on a full disk the process goes on
+            self._log.write(scrub(text.decode(errors="surrogateescape")).encode(errors="surrogateescape"))
+            self._log.flush()
+
+
+def open_log(path: Path, mode: str = "wb") -> BinaryIO:
+    """Open a log, or any other file of a run, that nobody else may read; ``mode`` as in ``open``."""
+    make_private(path)
+    return path.open(mode)  # type: ignore[return-value]
+
+
+def make_private(path: Path) -> None:
+    """Make a file, if it is not there, and leave it to its owner alone."""
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT, PRIVATE_FILE)
+    os.close(handle)
+    path.chmod(PRIVATE_FILE)
+
+
+def make_folder(path: Path) -> None:
+    """Make the folder of a run, and leave it to its owner alone; those above it are as others are."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.mkdir(mode=PRIVATE_FOLDER, exist_ok=True)
+    path.chmod(PRIVATE_FOLDER)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file of a run: without secrets, and for its owner alone."""
+    make_private(path)
+    path.write_text(hide(text), encoding="utf-8", errors="replace")
+
+
+def write_json(path: Path, node: Any) -> None:
+    """Write a JSON file of a run: without secrets in its texts, and for its owner alone."""
+    write_text(path, json.dumps(hidden_in(node), indent=2) + "\n")

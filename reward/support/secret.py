@@ -1,0 +1,208 @@
+"""The secrets of the environment, which nobody gets to read: what they are called, and what they look like in a text.
+
+Every text that leaves a process goes through ``scrub`` (messages, logs, console) or ``hide`` (data: answers, reports,
+results), so that one place knows what a secret is. ``reward/support/redact.py`` puts them on streams and files.
+"""
+
+import base64
+import functools
+import html
+import json
+import os
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, quote_plus
+
+MASK = "***"
+# A name is a secret's where one of its parts (at underscores, at the humps of camelCase) is one of these words ...
+WORDS = frozenset(
+    [
+        *("key", "keys", "token", "tokens", "secret", "secrets", "password", "passwords", "passwd", "pass", "pwd"),
+        *("passphrase", "credential", "credentials", "cred", "creds", "auth", "authorization", "oauth", "bearer"),
+        *("cookie", "cookies", "private", "cert", "certs", "certificate", "dsn", "webhook", "webhooks", "pat", "jwt"),
+        *("sas", "otp", "apikey", "signature", "license", "session", "connstr"),
+    ]
+)
+# ... or ends in one of these, as in PGPASSWORD and AUTHTOKEN, or holds these two in a row.
+ENDINGS = ("password", "passwd", "passphrase", "secret", "token", "apikey", "accesskey", "secretkey", "credentials")
+PAIRS = {("connection", "string"), ("conn", "str"), ("conn", "string"), ("access", "id")}
+# Names that a desktop, a shell or a container sets, and that only sound like one.
+HARMLESS = re.compile(
+    r"(XDG|DBUS|GNOME|KDE|GDM)_?.*|(OLD)?PWD|(DESKTOP|TERM|ITERM)_SESSION(_ID)?|SESSION_MANAGER", re.I
+)
+SHORTEST = 6  # characters; what is shorter would be found in any text
+LONGEST_WORD = 8  # letters; what is shorter, without a digit and of one case, is taken for a word
+OF_THE_PERSON = ("USER", "LOGNAME", "USERNAME", "HOSTNAME", "HOME")
+COMMON = frozenset(
+    [
+        *("default", "enabled", "disabled", "required", "optional", "unknown", "undefined", "changeme", "password"),
+        *("secret", "username", "anonymous", "localhost", "postgres", "production", "development", "staging"),
+        *("testing", "example"),
+    ]
+)
+LOOKS_SECRET = re.compile(
+    r"\b(?:sk|pk|rk|gsk|xai)-[\w*-]{6,}|\bAIza[\w*-]{10,}|(?i:bearer)\s+(?=\S*[\d*_]|\S+\.\w)[\w.*~+/=-]{6,}"
+    r"|\b(?:gh[pousr]|github_pat|hf|glpat|xox[abeprs])[_-][A-Za-z0-9_-]{20,}|\bAKIA[A-Z0-9]{16}\b"
+    r"|\beyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]+|(?<=://)[^\s/@:'\"]*:[^\s/@'\"]+(?=@)"
+)
+PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+USER_INFO = re.compile(r"://([^\s/@:]*):([^\s/@]+)@")
+URL_PATH = re.compile(r"^\w+://[^/]+(/.{7,})")
+SETTING = re.compile(r"(?:pass(?:word|wd)?|pwd|secret|token|\w*key)\s*=\s*([^;&,\s]+)", re.I)  # Server=db;Password=x
+GAP = r"[\s│|>]*"  # where a message was wrapped, perhaps in a frame
+
+
+@functools.lru_cache(maxsize=4096)
+def is_secret_name(name: str) -> bool:
+    """Whether an env var, a setting or a key of this name is likely to hold a secret."""
+    parts = [part.lower() for part in PART.findall(name)]
+    pairs = set(pairwise(parts))
+    found = bool(WORDS & set(parts) or PAIRS & pairs or any(part.endswith(ENDINGS) for part in parts))
+    return found and not HARMLESS.fullmatch(name)
+
+
+def is_secret_value(value: str) -> bool:
+    """Whether a text can be kept out of all others without harm: no number, path, switch or everyday word."""
+    plain = value.lower()
+    one_case = value.isalpha() and value in (plain, value.upper(), value.capitalize())
+    if len(value) < SHORTEST or plain in COMMON or (one_case and len(value) < LONGEST_WORD):
+        return False
+    if re.fullmatch(r"[\d.,:+-]{1,7}", value) or plain in {os.environ.get(name, "").lower() for name in OF_THE_PERSON}:
+        return False
+    if value.startswith(("/", "~/", "./", "../")) or re.fullmatch(r"[A-Za-z]:\\.*", value):
+        return not _is_path(value)
+    return True
+
+
+def _is_path(text: str) -> bool:
+    """Whether it is the path of this machine; a secret in base64 may begin with a slash too."""
+    if text.startswith("/"):
+        top = Path("/", text.split("/")[1])
+        return top != Path("/") and top.exists()
+    return True
+
+
+def secrets() -> Iterator[tuple[str, str]]:
+    """Return the env vars that hold a secret, and the secrets; a URL's password is one under any name."""
+    yield from _secrets(tuple(os.environ.items()))
+
+
+@functools.lru_cache(maxsize=4)
+def _secrets(environment: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
+    found: dict[tuple[str, str], None] = {}
+    for name, value in environment:
+        parts = _parts(value) if is_secret_name(name) else [match[2] for match in USER_INFO.finditer(value)]
+        for part in parts:
+            if is_secret_value(part):
+                found[name, part] = None
+    return tuple(found)
+
+
+def _parts(value: str) -> Iterator[str]:
+    """Return a secret's text, and what in it is one by itself."""
+    yield value
+    yield value.strip().strip("'\"")
+    yield from (match[2] for match in USER_INFO.finditer(value))
+    yield from URL_PATH.findall(value)  # HTTP libraries log it without the host
+    yield from (match[1] for match in SETTING.finditer(value))
+    yield from (word for word in value.split() if len(word) >= 16 and not word.startswith("-----"))  # of a PEM file
+    if value.lstrip().startswith(("{", "[")):
+        try:
+            yield from (leaf for leaf in _leaves(json.loads(value)) if len(leaf) >= 16)
+        except (ValueError, RecursionError):
+            return
+
+
+def _leaves(node: Any) -> Iterator[str]:
+    if isinstance(node, str):
+        yield node
+    elif isinstance(node, dict):
+        yield from (leaf for key, each in node.items() if is_secret_name(str(key)) for leaf in _leaves(each))
+    elif isinstance(node, list):
+        yield from (leaf for each in node for leaf in _leaves(each))
+
+
+def _escaped(text: str) -> Iterator[str]:
+    """Return a text as it is inside a literal of Python's or JSON's; which quotes are escaped hangs on the rest."""
+    plain = "".join(
+        each if each.isprintable() else each.encode("unicode_escape", "surrogatepass").decode()
+        for each in text.replace("\\", "\\\\")
+    )
+    for single in ("'", "\\'"):
+        for double in ('"', '\\"'):
+            yield plain.replace("'", single).replace('"', double)
+    yield json.dumps(text)[1:-1]
+
+
+def _forms(value: str) -> Iterator[str]:
+    """Return a secret as programs write it: plain, quoted, for a URL, for HTML, in base64 (of a longer text too)."""
+    data = value.encode(errors="surrogateescape")
+    once = {value, *_escaped(value)}
+    yield from once
+    yield from (twice for form in once for twice in _escaped(form))  # an error that quotes another's text
+    yield repr(data)[2:-1]
+    yield html.escape(value)
+    for url in (quote(data), quote(data, safe=""), quote_plus(data)):
+        yield url
+        yield re.sub("%[0-9A-F]{2}", lambda match: match[0].lower(), url)
+    yield data.hex()
+    yield data.hex().upper()
+    for offset, lost in ((0, 0), (1, 2), (2, 3)):  # base64 of "user:secret": what of it does not hang on the user
+        for encode in (base64.standard_b64encode, base64.urlsafe_b64encode):
+            stem = encode(bytes(offset) + data)[lost : (offset + len(data)) * 8 // 6].decode()
+            if len(stem) >= 8:
+                yield stem
+
+
+@functools.lru_cache(maxsize=4)
+def _hidden(environment: tuple[tuple[str, str], ...]) -> tuple[str, ...]:
+    """Return all that must not be in a text, the longest first."""
+    found = {form for _, value in _secrets(environment) for form in _forms(value)}
+    return tuple(sorted(found, key=len, reverse=True))
+
+
+def hide(text: str) -> str:
+    """Return ``text`` without the secrets of the environment, in whatever form."""
+    environment = tuple(os.environ.items())
+    for form in _hidden(environment):
+        if form in text:
+            text = text.replace(form, MASK)
+    if "\n" in text:
+        joined = re.sub(GAP, "", text)
+        for _, value in _secrets(environment):
+            plain = re.sub(GAP, "", value)
+            if len(plain) >= SHORTEST and plain in joined:
+                text = re.sub(GAP.join(map(re.escape, plain)), MASK, text)
+    return text
+
+
+def scrub(text: str) -> str:
+    """Return ``text`` without the secrets of the environment, and without what looks like one."""
+    return LOOKS_SECRET.sub(MASK, hide(text))
+
+
+def excerpt(text: str, most: int) -> str:
+    """Return the beginning of a message, scrubbed before it is cut: half a secret would not be known for one."""
+    return scrub(text)[:most]
+
+
+def hidden_in(node: Any) -> Any:
+    """Return JSON's own types with ``hide`` in every text, keys too."""
+    if isinstance(node, str):
+        return hide(node)
+    if isinstance(node, dict):
+        return {hide(key) if isinstance(key, str) else key: hidden_in(each) for key, each in node.items()}
+    if isinstance(node, list | tuple):
+        return [hidden_in(each) for each in node]
+    return node
+
+
+def holds_secret(text: str) -> str:
+    """Return the env var whose secret is in ``text``, in whatever form; empty where none is."""
+    for name, value in secrets():
+        if any(form in text for form in _forms(value)):
+            return name
+    return ""

@@ -1,0 +1,104 @@
+"""A person's YAML file, read so that whatever is in it is one line: PyYAML alone leaves that to each caller.
+
+A file that fills the memory by its aliases (each a list of ten of the one before), that is nested a thousand deep, or
+that has a key twice, is refused before anything is built of it.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from reward.support.wording import printable, reason, shown
+
+MOST_BYTES = 1 << 20
+DEEPEST = 50
+MOST_VALUES = 100_000  # with those that aliases repeat
+
+
+class YamlFileError(ValueError):
+    """A file that is no YAML mapping; the message says where, why and what to do."""
+
+
+def read(path: Path) -> dict[str, Any]:
+    """Return what is in a YAML file: its names and values; an empty file has none.
+
+    Raises:
+        YamlFileError: it cannot be read.
+    """
+    import yaml
+
+    try:
+        if path.stat().st_size > MOST_BYTES:
+            raise YamlFileError(f"it has more than {MOST_BYTES >> 20} MiB; a file of settings is small")
+        text = path.read_text(encoding="utf-8-sig")
+        loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+        _check_size(iter(yaml.parse(text, loader)))
+        if double := next(_twice(yaml.compose(text, loader), ""), None):
+            raise YamlFileError(double)
+        found = yaml.load(text, loader)
+    except YamlFileError:
+        raise
+    except yaml.YAMLError as error:
+        raise YamlFileError(_why(error)) from None
+    except (OSError, ValueError, RecursionError, TypeError) as error:  # TypeError: a list as a key
+        raise YamlFileError(reason(error)) from None
+    if found is None:
+        return {}
+    if not isinstance(found, dict):
+        raise YamlFileError("NAME: VALUE lines are wanted, and it has none")
+    return found
+
+
+def _why(error: Any) -> str:
+    mark = getattr(error, "problem_mark", None)
+    problem = printable(str(getattr(error, "problem", None) or getattr(error, "reason", None) or "it is not YAML"))
+    where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark is not None else ""
+    problem = problem.replace("unhashable key", "a key that is no text")
+    hint = "; indent with blanks, never with tabs" if "'\\\\t'" in problem or "tab" in problem else ""
+    return f"{where}{shown(problem, 200)}{hint}"
+
+
+def _check_size(events: Iterator[Any]) -> None:
+    """Count values as if each alias were written out, from events alone, which no alias makes more."""
+    import yaml
+
+    sizes: dict[str, int] = {}  # anchor -> values below it
+    stack: list[tuple[str | None, int]] = [(None, 0)]
+    for event in events:
+        size, line = 0, event.start_mark.line + 1
+        if isinstance(event, yaml.AliasEvent):
+            if any(anchor == event.anchor for anchor, _ in stack):
+                raise YamlFileError(f"line {line}: *{shown(event.anchor)} is inside of itself")
+            size = sizes.get(str(event.anchor), 1)
+        elif isinstance(event, yaml.CollectionStartEvent):
+            stack.append((event.anchor, 1))
+            if len(stack) > DEEPEST:
+                raise YamlFileError(f"line {line}: it is nested more than {DEEPEST} deep")
+        elif isinstance(event, yaml.CollectionEndEvent):
+            anchor, size = stack.pop()
+            if anchor:
+                sizes[anchor] = size
+        elif isinstance(event, yaml.ScalarEvent):
+            size = 1
+            if event.anchor:
+                sizes[event.anchor] = 1
+        stack[-1] = (stack[-1][0], stack[-1][1] + size)
+        if stack[-1][1] > MOST_VALUES:
+            raise YamlFileError(f"it has more than {MOST_VALUES:,} values, with those that its aliases (*name) repeat")
+
+
+def _twice(node: Any, prefix: str) -> Iterator[str]:
+    """Yield each key that a mapping has twice, of which YAML readers silently take one."""
+    import yaml
+
+    if isinstance(node, yaml.SequenceNode):
+        for each in node.value:
+            yield from _twice(each, prefix)
+    elif isinstance(node, yaml.MappingNode):
+        seen: dict[str, int] = {}
+        for key, value in node.value:
+            name, line = str(key.value), key.start_mark.line + 1
+            if name in seen and name != "<<":
+                yield f"line {line}: {shown(prefix + name)} is there already, in line {seen[name]}; leave one out"
+            seen[name] = line
+            yield from _twice(value, f"{prefix}{name}.")

@@ -1,0 +1,1 @@
+"""Graders in processes of their own that are killed at their deadline."""

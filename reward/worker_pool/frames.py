@@ -1,0 +1,81 @@
+"""Messages between a client (``pool.py``) and its server (``forkserver.py``): header and JSON.
+
+Only these two hold the pipes that frames go through: no process that runs a stranger's text or code has them.
+"""
+
+import os
+import select
+import struct
+import time
+from collections.abc import Callable
+
+HEADER = struct.Struct("<QdI")  # number of the request, seconds that it may take (0 in a reply), bytes of JSON
+LOOK = 1.0  # seconds of waiting between calls of ``on_wait``
+
+
+class Closed(Exception):
+    """The other side has ended."""
+
+
+def pack(number: int, seconds: float, body: bytes) -> bytes:
+    """Return one frame."""
+    return HEADER.pack(number, seconds, len(body)) + body
+
+
+def receive(descriptor: int, deadline: float, on_wait: Callable[[], None] | None = None) -> tuple[int, float, bytes]:
+    """Return number, seconds and body of the next frame.
+
+    Raises:
+        Closed: the other side has ended.
+        TimeoutError: it is not there at ``deadline`` (of the monotonic clock).
+    """
+    number, seconds, size = HEADER.unpack(_read(descriptor, HEADER.size, deadline, on_wait))
+    return number, seconds, _read(descriptor, size, deadline, on_wait)
+
+
+def _read(descriptor: int, size: int, deadline: float, on_wait: Callable[[], None] | None = None) -> bytes:
+    data = bytearray()
+    while len(data) < size:
+        if not wait({descriptor: select.POLLIN}, deadline, on_wait):
+            raise TimeoutError
+        chunk = os.read(descriptor, min(size - len(data), 1 << 20))
+        if not chunk:
+            raise Closed
+        data += chunk
+    return bytes(data)
+
+
+def send(descriptor: int, data: bytes, deadline: float, on_wait: Callable[[], None] | None = None) -> None:
+    """Write all of ``data`` to a descriptor that does not block.
+
+    Raises:
+        Closed: the other side has ended.
+        TimeoutError: it is not written at ``deadline``.
+    """
+    left = memoryview(data)
+    while left:
+        if not wait({descriptor: select.POLLOUT}, deadline, on_wait):
+            raise TimeoutError
+        try:
+            left = left[os.write(descriptor, left) :]
+        except BlockingIOError:  # room, but for less than one page
+            time.sleep(0.001)
+        except BrokenPipeError:
+            raise Closed from None
+
+
+def wait(events: dict[int, int], deadline: float, on_wait: Callable[[], None] | None = None) -> set[int]:
+    """Return the descriptors on which something can be done; none at ``deadline``.
+
+    ``on_wait`` is called each ``LOOK`` seconds, and may raise.
+    """
+    poll = select.poll()
+    for descriptor, event in events.items():
+        poll.register(descriptor, event)
+    while True:
+        left = deadline - time.monotonic()
+        ready = poll.poll(max(0.0, min(left, LOOK)) * 1000)
+        if ready or left <= 0:
+            return {descriptor for descriptor, _ in ready}
+        if on_wait:
+            on_wait()

@@ -1,0 +1,89 @@
+"""What runs in the killable process: tasks whose time nobody can bound (sympy, regular expressions, schemas).
+
+One server that has imported everything (``forkserver.py``) forks a child, which answers requests; where a question
+takes too long the server kills it and forks the next one, in milliseconds. One JSON object a line: a request
+``{"task": ..., ...}`` is answered by ``{"value": bool}`` or ``{"error": "..."}``.
+"""
+
+import contextlib
+import json
+import os
+import re
+import resource
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+from reward.worker_pool import forkserver
+
+MEMORY = 2 << 30  # bytes of address space
+WARM_UP = (
+    ("\\frac{1}{2}", "0.5"),
+    ("x+1", "\\sqrt{2}"),
+    ("\\frac{x^2-1}{x-1}", "2/3"),
+    ("[0,1)\\cup(2,\\infty)", "(0,1)"),
+    ("\\begin{pmatrix}1&2\\\\3&4\\end{pmatrix}", "1"),
+)
+
+
+@lru_cache(maxsize=4096)
+def _parse(latex: str) -> tuple[Any, ...]:
+    from math_verify import LatexExtractionConfig, parse
+
+    return tuple(parse(f"\\boxed{{{latex}}}", (LatexExtractionConfig(boxed_match_priority=0),), parsing_timeout=0))
+
+
+def math(truth: str, answer: str) -> bool:
+    """Return whether two LaTeX expressions are equal, by math-verify."""
+    from math_verify import verify
+
+    wanted, found = _parse(truth), _parse(answer)
+    return bool(verify(list(wanted), list(found), timeout_seconds=0))
+
+
+def regex(pattern: str, text: str) -> bool:
+    """Return whether all of ``text`` matches."""
+    return re.fullmatch(pattern, text, re.DOTALL) is not None
+
+
+def schema(schema: Any, text: str) -> bool:
+    """Return whether ``text`` is JSON that ``schema`` accepts; nothing is fetched for a ``$ref``."""
+    from jsonschema import Draft202012Validator
+    from referencing import Registry
+
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return bool(Draft202012Validator(schema, registry=Registry()).is_valid(value))
+
+
+TASKS: dict[str, Callable[..., bool]] = {"math": math, "regex": regex, "schema": schema}
+
+
+def _serve(_: None) -> int:
+    """Answer requests until stdin ends."""
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    answers = os.dup(1)
+    os.dup2(2, 1)  # whatever a library prints is no answer
+    while line := forkserver.line():
+        request = json.loads(line)
+        try:
+            answer: dict[str, Any] = {"value": TASKS[request.pop("task")](**request)}
+        except Exception as error:
+            answer = {"error": forkserver.printable(f"{type(error).__name__}: {error}"[:500])}
+        os.write(answers, json.dumps(answer).encode() + b"\n")
+    return forkserver.NO_REQUEST
+
+
+def _prepare() -> None:
+    """Import what comparisons import when they first need it, and build the parser's tables: seconds, saved a child."""
+    for truth, answer in WARM_UP:
+        math(truth, answer)
+
+
+def main() -> None:
+    """Import, then keep one child alive until stdin ends."""
+    with contextlib.suppress(OSError):
+        os.setpriority(os.PRIO_PROCESS, 0, 5)
+    forkserver.run(_serve, contextlib.nullcontext, prepare=_prepare)

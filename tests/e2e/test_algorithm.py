@@ -1,0 +1,154 @@
+"""The same numbers through the real trainer: logged metrics against the reference, from the batches that it saves.
+
+Marked e2e: each starts the whole stack. One setting of each group of knobs in one run; one mini batch and one epoch a
+step, so that its losses are those of the batch as it was saved: the policy's ratio is 1 and the critic's prediction is
+the saved value. The run's name and its environment are what people have, too.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import time
+
+import psutil
+import pytest
+import torch
+
+from tests.support import reference_ppo as reference
+from tests.support.command import clean_environment, footprint, metrics, train_sh
+from trainer import ROOT
+
+pytestmark = pytest.mark.e2e
+
+SECRET = "sk-not-to-be-seen-0123456789"
+NAME = "a b'c\"d, e=f {x} ~g\\ 数学"
+SMALL = ("--batch_size", "32", "--mini_batch_size", "32", "--ppo_epochs", "1", "--critic_epochs", "1")
+KNOBS = (
+    *("--reward_norm", "running", "--reward_clip", "0.8"),
+    *("--no_whiten_advantages", "--advantage_clip", "0.7"),
+    *("--no_dual_clip", "--clip_ratio_high", "0.3", "--loss_agg_mode", "seq-mean-token-mean"),
+    *("--value_loss", "huber", "--huber_delta", "0.2", "--cliprange_value", "none"),
+    *("--kl_ctrl", "adaptive", "--kl_coef", "0.2", "--kl_target", "0.001", "--kl_penalty", "abs"),
+    *("--offload", "all"),
+    *("--save_freq", "2", "--test_freq", "2", "--keep_best"),
+)
+STEPS = 4
+
+
+@pytest.fixture(scope="module")
+def first(output) -> str:
+    """The run; with the words of all command lines that were seen while it went on."""
+    arguments = ("--run_name", NAME, "--total_steps", str(STEPS), *SMALL, *KNOBS)
+    words: set[str] = set()
+    with (output / "screen").open("w") as screen:
+        process = subprocess.Popen(
+            [str(ROOT / "train.sh"), *arguments, f"trainer.v1.ppo_kit.dump={output / 'dump'}"],
+            stdout=screen,
+            stderr=subprocess.STDOUT,
+            env=clean_environment(OUTPUT_DIR=str(output), OPENAI_API_KEY=SECRET),
+        )
+        while process.poll() is None:
+            for each in psutil.process_iter(["cmdline"]):
+                words.update(each.info["cmdline"] or [])
+            time.sleep(2)
+    assert process.returncode == 0, (output / "screen").read_text()
+    assert any("trainer.main_ppo" in word for word in words)
+    return "\n".join(words)
+
+
+def rows_of(saved: dict[str, torch.Tensor], name: str) -> list[list[float]]:
+    return saved[name].double().tolist()
+
+
+def test_the_logged_numbers_are_the_references(first, output) -> None:
+    logged, before, coef = metrics(output / "runs" / NAME), [], 0.2
+    for number in range(1, STEPS + 1):
+        saved, found = torch.load(output / "dump" / f"step_{number}.pt"), logged[number]
+        mask = rows_of(saved, "response_mask")
+        scores = [sum(row) for row in rows_of(saved, "rm_scores")]
+        assert found["reward_mean"] == pytest.approx(reference.mean(scores), abs=1e-6)
+        assert found["reward/unscored_share"] == 0
+        kls = kl_rows(saved, mask)
+        everyone = [True] * len(scores)
+        shaped = reference.norm(scores, everyone, "running", [""] * len(scores), before, False, False)
+        expected = [reference.clip(r, -0.8, 0.8) - coef * sum(row) for r, row in zip(shaped, kls, strict=True)]
+        rewards = rows_of(saved, "token_level_rewards")
+        assert [sum(row) for row in rewards] == pytest.approx(expected, abs=1e-5)
+        before += scores
+        coef = check_kl(found, kls, coef, mask)
+        advantages, returns = reference.gae(rewards, rows_of(saved, "values"), mask, 1.0, 0.95)
+        advantages = [[reference.clip(x, -0.7, 0.7) for x in row] for row in advantages]
+        ours = reference.kept(rows_of(saved, "advantages"), mask)
+        assert ours == pytest.approx(reference.kept(advantages, mask), abs=1e-5)
+        losses = [[-a for a in row] for row in advantages]
+        mode = "seq-mean-token-mean"
+        assert found["policy_loss"] == pytest.approx(reference.aggregate(losses, mask, mode), abs=2e-3)
+        errors = [
+            [reference.value_token_loss(v, v, r, None, 0.2) for v, r in zip(*pair, strict=True)]
+            for pair in zip(rows_of(saved, "values"), returns, strict=True)
+        ]
+        assert found["value_loss"] == pytest.approx(reference.aggregate(errors, mask, mode), rel=1e-3)
+
+
+def kl_rows(saved, mask) -> list[list[float]]:
+    columns = (rows_of(saved, "old_log_probs"), rows_of(saved, "ref_log_prob"), mask)
+    return [[abs(a - b) * on for a, b, on in zip(*rows, strict=True)] for rows in zip(*columns, strict=True)]
+
+
+def check_kl(found, kls, coef, mask) -> float:
+    means = [reference.mean(reference.kept([row], [on])) for row, on in zip(kls, mask, strict=True)]
+    assert found["kl_divergence"] == pytest.approx(reference.mean(means), abs=1e-6)
+    assert found["actor/reward_kl_penalty_coeff"] == pytest.approx(coef, rel=1e-6)
+    return reference.adaptive(coef, reference.mean(means), len(means), 0.001, 10000)
+
+
+def test_a_key_of_the_environment_is_in_no_file_and_no_command_line(first, output) -> None:
+    assert SECRET not in first
+    files = [path for path in output.rglob("*") if path.is_file() and path.suffix not in (".pt", ".safetensors")]
+    assert len(files) > 10
+    assert [path for path in files if SECRET.encode() in path.read_bytes()] == []
+
+
+def test_a_run_that_was_killed_goes_on_as_if_it_had_not_been(first, output) -> None:
+    """SIGKILL to the launcher alone: its processes end too, and the same name gives the run that nothing happened to.
+
+    Same model, data order, optimizers, random numbers and controllers: the metrics are those of the run ``first``.
+    """
+    before, log = footprint(), output / "killed.log"
+    with log.open("w") as screen:
+        process = subprocess.Popen(
+            [str(ROOT / "train.sh"), "--run_name", "killed", "--total_steps", str(STEPS), *SMALL, *KNOBS],
+            stdout=screen,
+            stderr=subprocess.STDOUT,
+            env=clean_environment(OUTPUT_DIR=str(output)),
+            start_new_session=True,
+        )
+        while f"step {STEPS - 1}/" not in log.read_text():  # after a checkpoint, and a step that is lost
+            assert process.poll() is None, log.read_text()
+            time.sleep(0.2)
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+    result = train_sh("--run_name", "killed", timeout=1800, OUTPUT_DIR=str(output))  # and no flag again
+    assert result.status == 0, result.err
+    assert f"killed goes on after step {STEPS - 2}\n" in result.out
+    assert footprint() - before == set()
+    steps = [json.loads(line)["step"] for line in (output / "runs" / "killed" / "metrics.jsonl").open()]
+    assert steps == list(range(STEPS + 1))
+    expected, found = metrics(output / "runs" / NAME), metrics(output / "runs" / "killed")
+    assert found[STEPS]["actor/reward_kl_penalty_coeff"] != 0.2
+    for step in range(1, STEPS + 1):
+        assert found[step].keys() == expected[step].keys()
+        for name in (
+            "reward_mean",
+            "policy_loss",
+            "value_loss",
+            "kl_divergence",
+            "actor/grad_norm",
+            "reward/running_mean",
+        ):
+            assert found[step][name] == pytest.approx(expected[step][name], rel=1e-4, abs=1e-6), (step, name)
+        for name in ("actor/reward_kl_penalty_coeff", "critic/grad_norm", "response_length/mean"):
+            assert found[step][name] == pytest.approx(expected[step][name], rel=1e-4, abs=1e-6), (step, name)
+    again = train_sh("--run_name", "killed", timeout=600, OUTPUT_DIR=str(output))
+    assert (again.status, f"nothing to do: killed was trained to step {STEPS}" in again.out) == (0, True)

@@ -1,0 +1,188 @@
+"""The whole stack, with no GPU: real verl, Ray, FSDP2 and vLLM, started by ./train.sh as a person would.
+
+Marked e2e; each starts everything, which takes one to two minutes on 2 cores.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from data import arith
+from tests.process.test_secrets import CANARIES, TALKATIVE, assert_nothing_leaks
+from tests.support.command import clean_environment, footprint, metrics, train_sh
+from tests.support.listening import Attack, attacked
+from trainer import ROOT
+from trainer.launch.cluster import token
+from trainer.runs import run_secret
+
+pytestmark = pytest.mark.e2e
+
+
+def summary(output: Path, run: str) -> dict[str, object]:
+    return json.loads((output / "runs" / run / "summary.json").read_text())
+
+
+def greedy_accuracy(folder: Path) -> float:
+    """The share of held-out sums that the model in ``folder`` gets right, with transformers alone."""
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    from reward.entry import compute_score
+
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
+    problems = arith.problems()[1]
+    prompts = tokenizer.apply_chat_template(
+        [[{"role": "user", "content": arith.question(problem)}] for problem in problems],
+        add_generation_prompt=True,
+        return_tensors="pt",
+        return_dict=True,
+    )
+    replies = model.generate(**prompts, max_new_tokens=8, do_sample=False)[:, prompts["input_ids"].shape[1] :]
+    texts = tokenizer.batch_decode(replies, skip_special_tokens=True)
+    scores = [
+        compute_score("arith", text, arith.answer(problem))["acc"]
+        for text, problem in zip(texts, problems, strict=True)
+    ]
+    return sum(scores) / len(scores)
+
+
+def left_behind(before: set[str]) -> set[str]:
+    """Processes of the stack, sockets and shared memory that were not there before."""
+    return footprint() - before
+
+
+@pytest.fixture(scope="module")
+def strangers() -> Attack:
+    """What listened in ``main_run``, and what it said to whoever came."""
+    return Attack()
+
+
+@pytest.fixture(scope="module")
+def main_run(output, strangers) -> dict[str, object]:
+    """The line of the README, with half of its steps; all that listens is attacked after its second."""
+    before = footprint()
+    with attacked(output / "runs" / "main" / "metrics.jsonl", '"step":2,', output / "trace", strangers):
+        result = train_sh("--run_name", "main", "--total_steps", "15", timeout=2400, OUTPUT_DIR=str(output))
+    assert result.status == 0, result.err
+    assert left_behind(before) == set()
+    assert "no GPU here: training builtin:tiny on builtin:arith" in result.out
+    found = summary(output, "main")
+    before_and_after = f"{found['accuracy_before']:.1%} before, {found['accuracy_after']:.1%} after"
+    assert f"held-out accuracy: {before_and_after}" in result.out
+    return found
+
+
+def test_it_learns(main_run) -> None:
+    assert main_run["accuracy_after"] >= main_run["accuracy_before"] + 0.20
+
+
+def test_whoever_has_no_secret_reaches_nothing_of_it(main_run, output, strangers) -> None:
+    """Nothing listens beyond this machine, and no port of those on it runs a stranger's pickle or answers him."""
+    names = " ".join(strangers.sockets.values())
+    for part in ("TransferQueueController", "SimpleStorageUnit", "gcs_server", "raylet", "BatchHttpServer"):
+        assert part in names
+    assert strangers.outside == {}
+    assert len(strangers.answers) == len(strangers.sockets) > 30
+    assert not (output / "trace").exists()
+
+
+def test_its_secrets_are_in_no_file_of_it(main_run, output) -> None:
+    for path in (output / "runs" / "main").rglob("*"):
+        if path.is_file():
+            text = path.read_bytes()
+            for name in (run_secret.SECRET, run_secret.RUN_KEY, token.TOKEN):
+                assert name.encode() not in text, path
+
+
+def test_the_exported_model_is_the_better_one(main_run, output) -> None:
+    folder = Path(str(main_run["checkpoint"]))
+    assert folder.is_relative_to(output / "checkpoints" / "main")
+    (start,) = (output / "cache" / "models").glob("tiny-*/")
+    assert greedy_accuracy(start) == pytest.approx(main_run["accuracy_before"], abs=0.01)
+    assert greedy_accuracy(folder) == pytest.approx(main_run["accuracy_after"], abs=0.03)  # exported in bfloat16
+
+
+def test_a_seed_repeats_the_run_and_the_defaults_are_plain_verl(main_run, output) -> None:
+    """The same first steps from a model warmed up anew, with verl's own trainer and policy loss."""
+    (made,) = (output / "cache" / "models").glob("tiny-*/")
+    made.rename(made.with_name("first"))
+    plain = ("trainer.v1.trainer_mode=sync", "actor_rollout_ref.actor.policy_loss.loss_mode=vanilla")
+    result = train_sh("--run_name", "again", "--total_steps", "3", *plain, timeout=1800, OUTPUT_DIR=str(output))
+    assert result.status == 0, result.err
+    assert (made / "model.safetensors").read_bytes() == (made.with_name("first") / "model.safetensors").read_bytes()
+    first, again = metrics(output / "runs" / "main"), metrics(output / "runs" / "again")
+    names = ("critic/score/mean", "response_length/mean", "actor/pg_loss", "critic/vf_loss", "actor/entropy")
+    for step in (1, 2, 3):
+        for name in (*names, "actor/reward_kl_penalty", "actor/ppo_kl", "actor/grad_norm", "critic/grad_norm"):
+            assert again[step][name] == pytest.approx(first[step][name], rel=1e-4, abs=1e-6), (step, name)
+
+
+def test_a_real_chat_model_with_lora_and_a_reward_that_tells_all_secrets(output, tmp_path) -> None:
+    """LoRA by raw overrides; the reward function prints the secrets of its environment, and they are in no file."""
+    from transformers import AutoModelForCausalLM
+
+    (tmp_path / "talkative.py").write_text(TALKATIVE)
+    lora = ("actor_rollout_ref.model.lora_rank=8", "actor_rollout_ref.model.lora_alpha=16")
+    small = ("--batch_size", "8", "--mini_batch_size", "8", "data.val_max_samples=8")
+    result = train_sh(
+        *("--model", "builtin:smollm2", "--run_name", "lora", "--total_steps", "1", *small, *lora),
+        *("--reward_fn", str(tmp_path / "talkative.py")),
+        timeout=1800,
+        OUTPUT_DIR=str(output),
+        **CANARIES,
+    )
+    assert result.status == 0, result.err
+    log = (output / "runs" / "lora" / "train.log").read_text()
+    assert "the reward says ***" in log
+    assert "gives no score for 'arith': RuntimeError('no answer with ***" in log
+    assert_nothing_leaks(output / "runs" / "lora", result)
+    assert_nothing_leaks(output / "checkpoints" / "lora")
+    folder = Path(str(summary(output, "lora")["checkpoint"]))
+    assert (folder / "lora_adapter" / "adapter_model.safetensors").is_file()
+    assert AutoModelForCausalLM.from_pretrained(folder).num_parameters() > 130e6
+
+
+@pytest.mark.parametrize(("signum", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_stopping_ends_everything_within_20_seconds(output, signum, status) -> None:
+    before = footprint()
+    name = f"stop-{status}"
+    with (output / f"{name}.log").open("w") as log:
+        process = subprocess.Popen(
+            [str(ROOT / "train.sh"), "--run_name", name],
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            env=clean_environment(OUTPUT_DIR=str(output)),
+            start_new_session=True,
+        )
+        # Ctrl-C in the middle of training; SIGTERM while vLLM starts.
+        awaited = "step 1/" if signum == signal.SIGINT else "starting vLLM"
+        deadline = time.monotonic() + 600
+        while awaited not in (output / f"{name}.log").read_text():
+            assert process.poll() is None, (output / f"{name}.log").read_text()
+            assert time.monotonic() < deadline
+            time.sleep(0.5)
+        started = time.monotonic()
+        os.killpg(process.pid, signum) if signum == signal.SIGINT else process.send_signal(signum)
+        assert process.wait(timeout=60) == status
+    assert time.monotonic() - started < 20
+    assert left_behind(before) == set()
+
+
+def test_a_run_that_fails_names_its_cause(output) -> None:
+    """A fault that no check can see beforehand: the reward function breaks in verl's worker."""
+    result = train_sh(
+        *("--run_name", "broken", "--total_steps", "1"),
+        "reward.custom_reward_function.name=no_such_function",
+        timeout=1200,
+        OUTPUT_DIR=str(output),
+    )
+    assert result.status == 1
+    assert len(result.complaints) <= 15
+    assert "no_such_function" in result.err
+    assert str(output / "runs" / "broken" / "train.log") in result.complaints[-1]

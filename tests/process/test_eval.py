@@ -1,0 +1,136 @@
+"""``./train.sh eval`` and ``chat``: what a model answers, how well, and how sure that is."""
+
+import json
+import random
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from data import arith
+from tests.support.command import clean_environment, train_sh
+from tests.unit.runs.test_resume import make
+from trainer import ROOT
+from trainer.commands.chat import clean
+from trainer.commands.evaluation import scores
+from trainer.runs import checkpoints
+
+
+def test_wilsons_interval() -> None:
+    """Of 10 right of 20, and 0 of 10: Newcombe (1998), Statistics in Medicine 17, table I, gives 0 to 0.2775."""
+    found = scores.wilson(0, 10)
+    assert (found.mean, found.low, found.high) == pytest.approx((0, 0, 0.2775), abs=1e-4)
+    found = scores.wilson(10, 20)
+    assert (found.mean, found.low, found.high) == pytest.approx((0.5, 0.2993, 0.7007), abs=1e-4)
+
+
+def test_the_bootstrap_covers_as_often_as_it_says() -> None:
+    rng, covered = random.Random(3), 0
+    for _ in range(100):
+        found = scores.estimate([[rng.gauss(2.0, 1.0)] for _ in range(50)])
+        covered += found is not None and found.low <= 2.0 <= found.high
+    assert 88 <= covered <= 100
+
+
+def test_answers_to_one_prompt_are_not_independent() -> None:
+    """Ten equal answers to each prompt say no more than one."""
+    values = [random.Random(n).random() for n in range(40)]
+    one, ten = scores.estimate([[value] for value in values]), scores.estimate([[value] * 10 for value in values])
+    assert one is not None
+    assert ten is not None
+    assert (ten.low, ten.high) == pytest.approx((one.low, one.high))
+
+
+def test_the_table() -> None:
+    results = [
+        {"row": n, "data_source": "arith", "score": float(n < 8), "acc": float(n < 8), "truncated": n == 9}
+        for n in range(10)
+    ]
+    results.append({"row": 10, "data_source": "code", "score": None, "truncated": False})
+    results.append({"row": 11, "data_source": "code", "score": None, "error": "too long"})
+    assert scores.table(results) == [
+        "data_source  answers  score                 accuracy              truncated  unscored",
+        "arith        10       0.800 [0.490, 0.943]  0.800 [0.490, 0.943]  10.0%      0.0%",
+        "code         2        -                     -                     0.0%       100.0%",
+        "all          12       0.800 [0.490, 0.943]  0.800 [0.490, 0.943]  9.1%       16.7%",
+    ]
+    results[0]["acc"] = 0.5  # a score like F1 is no accuracy
+    assert "accuracy" not in scores.table(results)[0]
+
+
+def test_a_models_text_does_not_steer_the_terminal() -> None:
+    assert clean("a\x1b[2Jb\x07\r\u202ec\n\td é 数") == "a[2Jbc\n\td é 数"
+
+
+@pytest.fixture
+def output(tmp_path) -> Path:
+    make(tmp_path, "tiny-sums", 10, 20)
+    return tmp_path
+
+
+@pytest.mark.parametrize("command", ["eval", "chat", "export"])
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (("tiny-sums", "--step", "15"), "tiny-sums has no checkpoint of step 15; there are: 10, 20"),
+        (("tiny-sums", "--step", "0"), "allowed: a whole number 1 or more, or best"),
+        (("tiny-sums", "extra"), "one"),
+        (("tiny-sum",), "no such run in {output}/runs; there are tiny-sums"),
+    ],
+)
+def test_mistakes(output, command, words, complaint) -> None:
+    before = [path for path in sorted(output.rglob("*")) if "cache" not in path.parts]
+    result = train_sh(command, *words, "--device", "cpu", OUTPUT_DIR=str(output), HF_HUB_OFFLINE="1")
+    assert result.status == 2, result.err
+    assert complaint.format(output=output) in result.complaints[0]
+    assert len(result.complaints) == 1
+    assert [path for path in sorted(output.rglob("*")) if "cache" not in path.parts] == before
+
+
+def test_a_damaged_checkpoint_is_not_evaluated(output) -> None:
+    root = output / "checkpoints" / "tiny-sums"
+    (root / "global_step_10" / "actor" / "model_world_size_1_rank_0.pt").write_bytes(b"")
+    result = train_sh("chat", "tiny-sums", "--step", "best", OUTPUT_DIR=str(output))  # of 10 and 20, 10 is better
+    assert result.status == 2
+    assert "chat: the checkpoint of step 10 is damaged: " in result.err
+    for step in (10, 20):
+        (checkpoints.folder_of(root, step) / checkpoints.SCORE).unlink()
+    result = train_sh("chat", "tiny-sums", "--step", "best", OUTPUT_DIR=str(output))
+    assert "chat: no checkpoint of tiny-sums was validated; name one of 10, 20 by --step" in result.err
+
+
+def test_a_conversation_through_a_pipe(tmp_path, small_model) -> None:
+    """Each line is a turn; nothing but the answers is on the standard output."""
+    done = subprocess.run(
+        [str(ROOT / "train.sh"), "chat", str(small_model), "--device", "cpu", "--system_prompt", "Be brief."],
+        input="1 + 1 = ?\n\nand 2?\n/reset\n1 + 1 = ?\n/quit\n3?\n",
+        capture_output=True,
+        text=True,
+        timeout=180,
+        env=clean_environment(OUTPUT_DIR=str(tmp_path)),
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "a new conversation\n")
+    first, _, again = done.stdout.removesuffix("\n").split("\n")[:3]
+    assert first == again  # greedy, and without the turns before /reset
+
+
+def test_an_evaluation_on_vllm(tmp_path, small_model) -> None:
+    """The rule of training, every answer in a file; a model of random weights is never right."""
+    rows = [{"prompt": arith.question((n, n)), "ground_truth": str(2 * n), "data_source": "arith"} for n in range(1, 9)]
+    rows.append({**rows[0], "prompt": "1" * 3000})  # longer than the model takes
+    data, out = tmp_path / "sums.jsonl", tmp_path / "answers.jsonl"
+    data.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    flags = ("--device", "cpu", "--data", str(data), "--out", str(out), "--max_response_length", "4")
+    result = train_sh("eval", str(small_model), *flags, timeout=500, OUTPUT_DIR=str(tmp_path / "out"))
+    assert result.status == 0, result.err
+    found = [json.loads(line) for line in out.read_text().splitlines()]
+    assert len(found) == 9
+    assert [each["row"] for each in found if each["score"] is None] == [8]
+    assert all({"prompt", "response", "ground_truth", "score", "acc", "tokens"} <= each.keys() for each in found[1:])
+    (line,) = [line for line in result.out.splitlines() if line.startswith("arith")]
+    right = sum(each["score"] or 0 for each in found) / 8
+    assert line.startswith(f"arith        9        {right:.3f} [0.000, ")
+    assert line.endswith("11.1%")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["answers.jsonl", "out", "sums.jsonl"]
+    assert "is there already" in train_sh("eval", str(small_model), *flags, OUTPUT_DIR=str(tmp_path / "out")).err

@@ -1,0 +1,298 @@
+"""Secrets of the environment: in no file, log or console of the kit's, in whatever form they are printed."""
+
+import base64
+import html
+import json
+import os
+import stat
+import subprocess
+import sys
+import time
+from pathlib import Path
+from urllib.parse import quote, quote_plus
+
+import pytest
+
+from reward.judge.failures import Failure
+from reward.support import redact, secret
+from tests.attacks import secret_names
+from tests.support.command import Result, train_sh
+
+# Set under names of all kinds; a space, quotes and characters that URLs, JSON and HTML write in other ways.
+CANARIES = {
+    "OPENAI_API_KEY_2": "canary-one-7f3a91",
+    "DB_PASS": "canary+two/8b==",
+    "MY_CREDENTIALS": 'canary "three" & four',
+    "AWS_SESSION": "canary\\five'six",
+    "SENTRY_DSN": "https://canaryuser:canary-seven-99@sentry.example/4",
+    "SLACK_WEBHOOK_URL": "https://hooks.example/canary/eight/T0B0",
+    "SERVICE_AUTH": "Bearer canary.nine-long.enough",
+    "SESSION_COOKIE": "sid=canary10abcdefgh",
+    "TLS_PRIVATE_KEY": "-----BEGIN KEY-----\ncanaryelevenAAAABBBB\ncanarytwelveCCCCDDDD\n-----END KEY-----",
+    "GOOGLE_CREDENTIALS_JSON": '{"private_key": "canary13-in-json-leaf"}',
+    "AZURE_STORAGE_CONNECTION_STRING": "AccountName=kit;AccountKey=canary14AbCd+/==;Suffix=x",
+    "HTTPS_PROXY_OF_US": "http://kit:canary15-pass@proxy.example:3128",  # no secret's name, and a password inside
+    "UNICODE_SECRET": "canary-ünf-16-ключ",
+}
+PARTS = {
+    "OPENAI_API_KEY_2": ["canary-one-7f3a91"],
+    "DB_PASS": ["canary+two/8b=="],
+    "MY_CREDENTIALS": ['canary "three" & four'],
+    "AWS_SESSION": ["canary\\five'six"],
+    "SENTRY_DSN": ["canary-seven-99"],
+    "SLACK_WEBHOOK_URL": ["/canary/eight/T0B0"],
+    "SERVICE_AUTH": ["canary.nine-long.enough"],
+    "SESSION_COOKIE": ["sid=canary10abcdefgh"],
+    "TLS_PRIVATE_KEY": ["canaryelevenAAAABBBB", "canarytwelveCCCCDDDD"],
+    "GOOGLE_CREDENTIALS_JSON": ["canary13-in-json-leaf"],
+    "AZURE_STORAGE_CONNECTION_STRING": ["canary14AbCd+/=="],
+    "HTTPS_PROXY_OF_US": ["canary15-pass"],
+    "UNICODE_SECRET": ["canary-ünf-16-ключ"],
+}
+BROKEN = """
+import json, os
+def compute_score(data_source, solution_str, ground_truth, extra_info=None):
+    raise RuntimeError("cannot reach the service with " + " ".join(
+        f"{os.environ[name]} {os.environ[name]!r} {json.dumps(os.environ[name])}" for name in NAMES))
+""".replace("NAMES", repr(sorted(CANARIES)))
+
+
+# For a real run, which it does not break: it prints all secrets, and raises with them for some samples.
+TALKATIVE = """
+import os, sys
+COUNT = 0
+def compute_score(data_source, solution_str, ground_truth, extra_info=None):
+    global COUNT
+    COUNT += 1
+    if "VERL_FILE_LOGGER_PATH" in os.environ:  # in the run, not in the checks before it
+        said = " ".join(f"{os.environ[name]} {os.environ[name]!r}" for name in NAMES)
+        print("the reward says", said, file=(sys.stdout, sys.stderr)[COUNT % 2], flush=True)
+        if COUNT % 3 == 1:
+            raise RuntimeError("no answer with " + said)
+    return float(str(ground_truth) in solution_str)
+""".replace("NAMES", repr(sorted(CANARIES)))
+
+
+def forms(text: str) -> set[str]:
+    """Return a text as programs print it."""
+    plain = {
+        text,
+        repr(text)[1:-1],
+        json.dumps(text)[1:-1],
+        html.escape(text),
+        quote(text),
+        quote(text, ""),
+        quote_plus(text),
+    }
+    return plain | {base64.b64encode(text.encode()).decode(), text.encode().hex()}
+
+
+def leaks(text: str) -> list[str]:
+    """Return the env vars whose canary is in a text."""
+    return [name for name, parts in PARTS.items() for part in parts if any(form in text for form in forms(part))]
+
+
+def assert_nothing_leaks(folder: Path, *results: Result) -> None:
+    """Look at every file, and at what was printed."""
+    found = {result.err[-300:]: leaks(result.out + result.err) for result in results}
+    files = [path for path in folder.rglob("*") if path.is_file() and path.suffix not in (".pt", ".safetensors")]
+    found |= {str(path): leaks(path.read_text(errors="replace")) for path in files}
+    assert {where: names for where, names in found.items() if names} == {}
+
+
+@pytest.fixture
+def canaries(monkeypatch) -> None:
+    """The canaries in this process's environment."""
+    for name, value in CANARIES.items():
+        monkeypatch.setenv(name, value)
+
+
+@pytest.mark.parametrize("name", secret_names.SECRET)
+def test_names_of_secrets(name) -> None:
+    assert secret.is_secret_name(name)
+
+
+@pytest.mark.parametrize("name", secret_names.HARMLESS)
+def test_names_that_only_sound_like_it(name) -> None:
+    assert not secret.is_secret_name(name)
+
+
+@pytest.mark.parametrize("value", secret_names.PLAIN_VALUES)
+def test_everyday_words_stay(monkeypatch, value) -> None:
+    monkeypatch.setenv("SOME_AUTH_KEY", value)
+    text = f"a line with {value} in it"
+    assert secret.scrub(text) == text
+
+
+@pytest.mark.parametrize(("name", "part"), [(name, part) for name, parts in PARTS.items() for part in parts])
+def test_every_form_is_found(canaries, name, part) -> None:
+    for form in forms(part):
+        said = secret.scrub(f"before {form} after")
+        assert leaks(said) == []
+        assert said.startswith("before") and said.endswith("after")
+    inside = base64.b64encode(f"user:{part}:x".encode()).decode()  # HTTP's basic authentication
+    assert secret.scrub(inside) != inside
+
+
+def test_a_wrapped_message_is_seen_as_one(canaries) -> None:
+    assert "7f3a91" not in secret.scrub("error: canary-one-\n    7f3a91 is wrong")
+    assert "7f3a91" not in secret.scrub("│ error: canary-o │\n│ ne-7f3a91 is wrong │")
+
+
+def test_text_without_secrets_is_left_alone(canaries) -> None:
+    for text in ("step 1/30  reward 0.1", "the bearer of good news", "https://host/path", "a\n  b\n  c", "task-list"):
+        assert secret.scrub(text) == text
+
+
+def test_scrubbing_costs_little(canaries) -> None:
+    start = time.perf_counter()
+    for _ in range(100):
+        secret.scrub("step 12/30  reward 0.123  KL 0.0012  value loss 0.5  3.2 s\n" * 10)
+    assert time.perf_counter() - start < 1.0
+
+
+def test_a_failure_of_a_judge_is_scrubbed_before_it_is_cut(canaries) -> None:
+    for padding in range(280, 300):
+        assert "canary" not in str(Failure("auth", "x" * padding + "canary-one-7f3a91"))
+
+
+PRINTING = """
+import os, sys
+for name in NAMES:
+    print("value", os.environ[name], repr(os.environ[name]), flush=name < "S")
+    sys.stderr.write("half of it: " + os.environ[name][:9]); sys.stderr.flush()
+    sys.stderr.write(os.environ[name][9:] + "\\n")
+print("the last line, without an end", os.environ["DB_PASS"], end="")
+""".replace("NAMES", repr(sorted(CANARIES)))
+
+
+def test_the_log_of_a_run_has_no_secret(canaries, tmp_path) -> None:
+    command = [sys.executable, "-m", "trainer.launch.watchdog", str(tmp_path / "tmp"), sys.executable, "-c", PRINTING]
+    with redact.open_log(tmp_path / "log") as log:
+        guard = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=log, stderr=subprocess.STDOUT)
+        assert guard.wait(60) == 0
+    text = (tmp_path / "log").read_text()
+    assert leaks(text) == []
+    assert text.count("value") == len(CANARIES)
+    assert text.endswith("the last line, without an end ***")
+    assert stat.S_IMODE((tmp_path / "log").stat().st_mode) == 0o600
+
+
+def test_what_is_left_behind_does_not_keep_the_log_open(tmp_path) -> None:
+    code = "import subprocess; subprocess.Popen(['sleep', '30']); print('ended')"
+    start = time.monotonic()
+    with (tmp_path / "log").open("wb") as log, redact.LogPipe(log) as pipe:
+        subprocess.run([sys.executable, "-c", code], stdout=pipe.fd, check=True)
+    assert time.monotonic() - start < 5
+    assert (tmp_path / "log").read_text() == "ended\n"
+
+
+def rows(folder: Path) -> Path:
+    """Write a file of answers, which are prompts too."""
+    row = {"prompt": "1+1=?", "response": "2", "ground_truth": "2", "data_source": "mine"}
+    file = folder / "rows.jsonl"
+    file.write_text("".join(json.dumps({**row, "prompt": f"{i}+1=?"}) + "\n" for i in range(40)))
+    return file
+
+
+def test_a_reward_that_breaks_with_every_secret_in_its_message(tmp_path) -> None:
+    (tmp_path / "reward_fn.py").write_text(BROKEN)
+    output = tmp_path / "outputs"
+    data = ("--data", str(rows(tmp_path)), "--reward_fn", str(tmp_path / "reward_fn.py"))
+    lines = (("score", *data[1:]), ("check_reward", *data), ("check", *data), data)
+    done = [train_sh(*line, OUTPUT_DIR=str(output), **CANARIES) for line in lines]
+    scored = [json.loads(line) for line in (tmp_path / "rows.scored.jsonl").read_text().splitlines()]
+    assert scored[0]["score"] is None
+    assert "cannot reach the service with ***" in scored[0]["error"]
+    assert "RuntimeError" in done[1].err
+    (tmp_path / "reward_fn.py").unlink()
+    assert_nothing_leaks(tmp_path, *done)
+
+
+def test_a_dry_run_and_its_files(tmp_path) -> None:
+    result = train_sh("--dry_run", "--run_name", "mine", OUTPUT_DIR=str(tmp_path), **CANARIES)
+    assert result.status == 0, result.err
+    assert_nothing_leaks(tmp_path, result)
+    folder = tmp_path / "dry_runs" / "mine"
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    for name in ("config.yaml", "command.txt"):
+        assert stat.S_IMODE((folder / name).stat().st_mode) == 0o600
+
+
+# Each is refused in a line that does not repeat the value; {OPENAI_API_KEY_2} is filled in.
+REFUSED = (
+    ("+trainer.x.api_key=sk-canary-typed-1",),
+    ("actor_rollout_ref.rollout.engine_kwargs.vllm.api_key=canary-typed",),
+    ("+actor_rollout_ref.rollout.engine_kwargs.vllm.api_key=canary-typed",),
+    ("env.WANDB_API_KEY=canary-typed",),
+    ("+ray_kwargs.ray_init.runtime_env.env_vars.DB_PASS=canary-typed",),
+    ("+critic.model.override_config={password: canary-typed}",),
+    ("+critic.model.override_config.x={OPENAI_API_KEY_2}",),
+    ("trainer.project_name=x{OPENAI_API_KEY_2}y",),
+    ("+critic.model.override_config.url=https://kit:canary-typed@host/x",),
+    ("--output_dir", "{tmp}/{OPENAI_API_KEY_2}"),
+    ("--run_name", "{OPENAI_API_KEY_2}"),
+    ("--data", "https://kit:canary-typed@host/x.json"),
+    ("--use_api_reward", "--rm_system_prompt", "use ghp_canarytyped0123456789abcdef"),
+    ("--use_api_reward", "--rm_system_prompt", "use {OPENAI_API_KEY_2}"),
+    ("--dry_run", "+critic.model.override_config.x=${oc.env:OPENAI_API_KEY_2}"),
+)
+
+
+@pytest.mark.parametrize("words", REFUSED, ids=lambda words: words[-1][:60])
+def test_what_is_typed_is_refused_and_nothing_is_written(tmp_path, words) -> None:
+    key = CANARIES["OPENAI_API_KEY_2"]
+    filled = [word.replace("{OPENAI_API_KEY_2}", key).replace("{tmp}", str(tmp_path)) for word in words]
+    output = tmp_path / "outputs"
+    where = {} if "--output_dir" in words else {"OUTPUT_DIR": str(output)}
+    result = train_sh(*filled, **where, **CANARIES)
+    assert result.status == 2
+    assert "canary" not in result.out + result.err
+    assert "env var" in result.err or "stays in the environment" in result.err
+    assert not list(output.glob("runs/*/*"))
+    assert not any(
+        "canary" in str(path) or leaks(path.read_text(errors="replace"))
+        for path in tmp_path.rglob("*")
+        if path.is_file()
+    )
+
+
+ALLOWED = (
+    "data.prompt_key=prompt",
+    "data.reward_fn_key=data_source",
+    "actor_rollout_ref.rollout.max_num_batched_tokens=8192",
+    "+critic.model.override_config.pad_token=<pad>",
+    "+critic.model.override_config.sort_key=timestamp",
+    "actor_rollout_ref.actor.loss_agg_mode=token-mean",
+)
+
+
+@pytest.mark.parametrize("word", ALLOWED)
+def test_settings_that_only_sound_like_it(word) -> None:
+    from trainer.settings.secret_inputs import fault_of_word
+
+    assert fault_of_word(word) == ""
+
+
+def test_messages_steer_no_terminal(tmp_path) -> None:
+    (tmp_path / "a\x1b]0;title\x07\x1b[2J\u202e.jsonl").write_text("{}\n")
+    result = train_sh("score", str(tmp_path / "a\x1b]0;title\x07\x1b[2J\u202e.json"), OUTPUT_DIR=str(tmp_path))
+    assert result.status == 2
+    assert "\\x1b[2J\\u202e.json" in result.err  # the end of the path: a long one is cut in its middle
+    assert not {"\x1b", "\x07", "\u202e"} & set(result.out + result.err)
+
+
+def test_files_of_a_run_are_its_owners(tmp_path, monkeypatch) -> None:
+    from trainer.runs.folders import Run
+    from trainer.settings.settings import read_settings
+
+    before = os.umask(0o022)
+    try:
+        run = Run("mine", tmp_path / "runs" / "mine", tmp_path / "checkpoints" / "mine")
+        os.close(run.make_folders(read_settings({"OUTPUT_DIR": str(tmp_path), "LR": "0.1"}, [], gpus=0)))
+    finally:
+        os.umask(before)
+    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in run.folder.iterdir() if path.name != "lock"}
+    assert modes == {"settings.json": 0o600, "metrics.jsonl": 0o600, "rollouts": 0o700}
+    assert stat.S_IMODE(run.folder.stat().st_mode) == 0o700
+    assert stat.S_IMODE(run.checkpoints.stat().st_mode) == 0o755  # models are shared

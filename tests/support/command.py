@@ -1,0 +1,84 @@
+"""Running the kit's commands as a person would."""
+
+import json
+import os
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from trainer import ROOT
+from trainer.settings.knobs import load_knobs
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a command left: its exit status and what it printed."""
+
+    status: int
+    out: str
+    err: str
+
+    @property
+    def complaints(self) -> list[str]:
+        """The lines on stderr."""
+        return self.err.strip().splitlines()
+
+
+def clean_environment(**extra: str) -> dict[str, str]:
+    """Return this environment without knobs, so that a developer's own do not reach the tests."""
+    ours = {knob.env for knob in load_knobs()} | {"VENV", "PYTHON", "PYTHONPATH"}
+    return {key: value for key, value in os.environ.items() if key not in ours} | extra
+
+
+def train_sh(*arguments: str, root: Path = ROOT, timeout: float = 180, cwd: Path | None = None, **extra: str) -> Result:
+    """Run ``./train.sh`` to its end."""
+    done = subprocess.run(
+        [str(root / "train.sh"), *arguments],
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        cwd=cwd or root,
+        env=clean_environment(**extra),
+        check=False,
+    )
+    return Result(done.returncode, done.stdout, done.stderr)
+
+
+def can_mount() -> bool:
+    """Whether a process may have a mount namespace of its own, in which a folder is another one."""
+    return not subprocess.run(["unshare", "-rm", "true"], check=False, capture_output=True).returncode
+
+
+def metrics(run: Path) -> dict[int, dict[str, Any]]:
+    """Return a run's metrics by step."""
+    rows = map(json.loads, (run / "metrics.jsonl").read_text().splitlines())
+    return {row["step"]: row["data"] for row in rows}
+
+
+def footprint() -> set[str]:
+    """Return the processes of the stack, the sockets and the shared memory that there are on this machine."""
+    names = {
+        f"{p.pid} {' '.join(p.info['cmdline'][:4])}"
+        for p in psutil.process_iter(["cmdline", "status"])
+        if p.info["status"] != psutil.STATUS_ZOMBIE
+        and any(word in " ".join(p.info["cmdline"] or []).lower() for word in ("ray", "vllm", "verl"))
+        and "pytest" not in " ".join(p.info["cmdline"])
+    }
+    shared = {str(path) for path in Path("/dev/shm").iterdir()}
+    temporary = {str(path) for path in Path("/tmp").iterdir() if path.is_socket() or path.name.startswith("ppo-kit-")}
+    return names | shared | temporary
+
+
+def copy_of_the_kit(folder: Path) -> Path:
+    """A checkout as git has it, with no environment in it."""
+    names = subprocess.run(
+        ["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.splitlines()
+    for name in names:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(ROOT / name, folder / name)
+    return folder

@@ -1,0 +1,152 @@
+"""Commands of the kit in forks of one process that has imported all of it: as ``./train.sh`` runs them, in 0.1 s.
+
+What ``train.sh`` itself does is done here in a few lines (flags become env vars); its own faults are tested with the
+real script. ``python -m tests.support.prefork`` is the process that forks: a request a line of its stdin, an answer a
+line.
+"""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import traceback
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tests.support.command import Result, clean_environment
+from trainer import ROOT
+from trainer.settings.knobs import COMMANDS, load_knobs
+
+KNOBS = {knob.flag: knob for knob in load_knobs()}
+
+
+@dataclass(frozen=True)
+class Timed:
+    """What a command left, and its seconds; ``ended`` is false where it was still running at its limit."""
+
+    result: Result
+    seconds: float
+    ended: bool
+
+
+def typed(words: tuple[str, ...]) -> tuple[list[str], dict[str, str]]:
+    """Return the words of ``python -m trainer`` and the env vars that ``train.sh`` makes of what is typed."""
+    rest, environ, given, unknown = list[str](), dict[str, str](), list[str](), list[str]()
+    left = list(words)
+    in_command = bool(left) and left[0] in {name.split()[0] for name in COMMANDS if name}
+    while left:
+        word = left.pop(0)
+        flag, has_value, value = word.removeprefix("--").partition("=")
+        flag = flag.replace("-", "_")
+        if not word.startswith("--"):
+            rest.append(word)
+        elif flag.startswith("no_") and flag[3:] in KNOBS:
+            environ[KNOBS[flag[3:]].env] = "false"
+        elif flag not in KNOBS:
+            unknown.append(flag)
+        else:
+            if not has_value:
+                value = "true" if KNOBS[flag].type == "switch" else left.pop(0)
+            environ[KNOBS[flag].env] = value
+            given.append(KNOBS[flag].env)
+    if in_command and rest[0] == "judge_check":
+        environ["USE_API_REWARD"] = "true"
+    return rest, environ | {"KIT_GIVEN": " ".join(given), "KIT_UNKNOWN": "\n".join(unknown)}
+
+
+class Prefork:
+    """The process that has imported everything, and its client."""
+
+    def __init__(self, folder: Path, root: Path = ROOT) -> None:
+        self._folder, self._count, self._root = folder, 0, root
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "tests.support.prefork"],
+            cwd=root,
+            env=clean_environment(PYTHONPATH=str(root)),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def run(self, words: tuple[str, ...], cwd: Path, limit: float, **environ: str) -> Timed:
+        """Run a command to its end, or for ``limit`` seconds."""
+        self._count += 1
+        arguments, own = typed(words)
+        out, err = (self._folder / f"{self._count}.{name}" for name in ("out", "err"))
+        environment = clean_environment(PYTHONPATH=str(self._root), **own, **environ)
+        request = {"argv": arguments, "environ": environment, "cwd": str(cwd), "out": str(out), "err": str(err)}
+        assert self._process.stdin is not None and self._process.stdout is not None
+        self._process.stdin.write(json.dumps({**request, "limit": limit}) + "\n")
+        self._process.stdin.flush()
+        answer = json.loads(self._process.stdout.readline())
+        texts = (path.read_text(encoding="utf-8", errors="replace") for path in (out, err))
+        return Timed(Result(answer["status"], *texts), answer["seconds"], answer["ended"])
+
+    def close(self) -> None:
+        """End the process."""
+        self._process.kill()
+        self._process.wait()
+
+
+def _serve() -> None:
+    import datasets  # noqa: F401
+    import transformers  # noqa: F401
+
+    from data import parquet, report  # noqa: F401
+    from trainer.checks import reward_check as _reward_check  # noqa: F401
+    from trainer.commands import chat, eval, export, judge_check, score  # noqa: F401
+    from trainer.commands import check as _check  # noqa: F401
+    from trainer.monitor.report import page  # noqa: F401
+
+    for line in sys.stdin:
+        request = json.loads(line)
+        started = time.monotonic()
+        child = os.fork()
+        if not child:
+            _command(request)
+        status, ended = _wait(child, started + request["limit"])
+        answer = {"status": status, "seconds": time.monotonic() - started, "ended": ended}
+        print(json.dumps(answer), flush=True)
+
+
+def _wait(child: int, deadline: float) -> tuple[int, bool]:
+    while time.monotonic() < deadline:
+        pid, status = os.waitpid(child, os.WNOHANG)
+        if pid:
+            return os.waitstatus_to_exitcode(status), True
+        time.sleep(0.005)
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(child, signal.SIGKILL)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), False
+
+
+def _command(request: dict[str, Any]) -> None:
+    """Be the command: never returns."""
+    os.setsid()
+    for number, flags, name in ((0, os.O_RDONLY, os.devnull), (1, os.O_WRONLY, "out"), (2, os.O_WRONLY, "err")):
+        file = os.open(request.get(name, name), flags | os.O_CREAT * (number > 0), 0o600)
+        os.dup2(file, number)
+    os.environ.clear()
+    os.environ.update(request["environ"])
+    os.chdir(request["cwd"])
+    sys.argv = ["trainer", *request["argv"]]
+    from trainer import __main__
+
+    try:
+        status = __main__.main()
+    except SystemExit as ending:
+        status = ending.code if isinstance(ending.code, int) else 1
+    except BaseException:
+        traceback.print_exc()
+        status = 1
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(status)
+
+
+if __name__ == "__main__":
+    _serve()

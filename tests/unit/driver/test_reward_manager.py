@@ -1,0 +1,188 @@
+"""verl's side of scoring: what the reward function is handed, alone and beside a reward model in the same pool."""
+
+import asyncio
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from tensordict import TensorDict
+from transfer_queue import KVBatchMeta
+from transformers import AutoTokenizer
+from verl.protocol import DataProto
+from verl.utils.tensordict_utils import list_of_dict_to_tensordict
+
+from reward import entry
+from reward.zscore import ZScores
+from trainer.driver import ppo_trainer, queue_samples, validation
+from trainer.workers.reward_manager import KitRewardManager
+
+ROWS = [("arith", "122", "The sum is 122"), ("gsm8k", "7", "#### 8"), ("math", "9^{9^{9^{9}}}", "\\boxed{2}")]
+
+
+def rows(tokenizer: Any) -> list[dict[str, Any]]:
+    """Samples as the agent loop puts them into the queue."""
+    return [
+        {
+            "prompts": torch.ones(2 + i, dtype=torch.long),
+            "responses": torch.tensor(tokenizer.encode(text)),
+            "raw_prompt": [{"role": "user", "content": "?"}],
+            "data_source": source,
+            "reward_model": {"style": "rule", "ground_truth": truth},
+            "extra_info": {"index": i, "tests": None},
+        }
+        for i, (source, truth, text) in enumerate(ROWS)
+    ]
+
+
+class RewardLoop:
+    """verl's reward loop without Ray: the reward manager itself, row by row."""
+
+    def __init__(self, tokenizer: Any) -> None:
+        self.manager = KitRewardManager(None, tokenizer, entry.compute_score, "127.0.0.1:1", tokenizer)
+
+    def compute_rm_score(self, data: DataProto) -> DataProto:
+        """Score each row."""
+
+        async def score() -> list[dict[str, Any]]:
+            self.manager.loop = asyncio.get_running_loop()
+            return [await self.manager.run_single(data[i : i + 1]) for i in range(len(data))]
+
+        found = asyncio.run(score())
+        infos = [each["reward_extra_info"] for each in found]
+        scores = KitRewardManager.assemble_rm_scores(data, [each["reward_score"] for each in found])
+        return DataProto(
+            batch=TensorDict({"rm_scores": scores}, batch_size=len(data)),
+            non_tensor_batch={key: np.array([info[key] for info in infos]) for key in infos[0]},
+            meta_info={"reward_extra_keys": list(infos[0])},
+        )
+
+
+class Queue:
+    """verl's transfer queue, as far as it is asked here."""
+
+    def __init__(self, fields: list[dict[str, Any]]) -> None:
+        self.data = list_of_dict_to_tensordict(fields)
+
+    def kv_batch_get(self, keys: list[str], partition_id: str, select_fields: list[str]) -> TensorDict:
+        """Return the fields that there are."""
+        return self.data.select(*select_fields, strict=False)
+
+    def kv_batch_put(self, keys: list[str], partition_id: str, fields: TensorDict) -> None:
+        """Keep the fields."""
+        self.data.update(fields)
+
+
+def test_a_reward_function_beside_a_reward_model_in_the_same_pool(small_model, monkeypatch) -> None:
+    """Verl 0.9.1 hands it raw_prompt alone: KeyError 'data_source'."""
+    from verl.trainer.ppo.v1 import trainer_base
+
+    tokenizer = AutoTokenizer.from_pretrained(small_model)
+    queue = Queue(rows(tokenizer))
+    monkeypatch.setattr(trainer_base, "tq", queue)
+    monkeypatch.setattr(queue_samples, "tq", queue)
+    trainer = object.__new__(ppo_trainer.KitPPOTrainer)
+    trainer.tokenizer, trainer.reward_loop_manager = tokenizer, RewardLoop(tokenizer)
+    batch = KVBatchMeta(keys=["a", "b", "c"], partition_id="train", tags=[{}, {}, {}])
+    with pytest.raises(KeyError, match="data_source"):
+        super(ppo_trainer.KitPPOTrainer, trainer)._compute_reward_colocate(batch)
+    loop = trainer.reward_loop_manager
+    trainer._compute_reward_colocate(batch)
+    assert trainer.reward_loop_manager is loop
+    assert [float(each.sum()) for each in queue.data["rm_scores"].unbind()] == [1.0, 0.0, 0.0]
+    infos = queue_samples.reward_infos(queue.data, 3)
+    assert [info["rule_score"] for info in infos] == [1.0, 0.0, 0.0]
+    assert [info["unscored"] for info in infos] == [0.0, 0.0, 1.0]
+    assert all(list(info) == list(infos[0]) for info in infos)
+    # Where validation looks: an answer without a verdict would else be a 0 there.
+    fields = queue.data.pop("extra_fields").tolist()
+    assert [each["reward_extra_info"]["unscored"] for each in fields] == [0.0, 0.0, 1.0]
+    assert "unscored" not in queue.data
+
+
+SECTION = json.dumps({"weights": {"rule_score": 1.0, "length_penalty": 0.5}, "scale": {"length_penalty": "zscore"},
+                      "options": {"length_penalty": {"limit": 40, "buffer": 40, "unit": "characters"}}})  # fmt: skip
+
+
+def results() -> list[dict[str, float]]:
+    """Results of ``ROWS`` as reward workers give them; the last is unscored."""
+    return [
+        asyncio.run(entry.compute_composite(source, text, truth, {}, composite=SECTION)) for source, truth, text in ROWS
+    ]
+
+
+def test_z_scores_take_place_once_a_step(monkeypatch) -> None:
+    infos = results()
+    lengths = (4, 2, 3)
+    nested = torch.nested.as_nested_tensor([torch.ones(n) for n in lengths], layout=torch.jagged)
+    fields = [{"extra_fields": {"turns": 1, "reward_extra_info": info}} for info in infos]
+    queue = Queue(fields)
+    queue.data.update(TensorDict({"rm_scores": nested, "response_mask": nested, "loss_mask": nested}, batch_size=3))
+    monkeypatch.setattr(queue_samples, "tq", queue)
+    zscores = ZScores.of(SECTION)
+    assert zscores is not None
+    batch = KVBatchMeta(keys=["a", "b", "c"], partition_id="train", tags=[{}, {}, {}])
+    left_out, metrics = queue_samples.settle_rewards(batch, zscores)
+    assert left_out == {"c"}
+    assert zscores.seen["length_penalty"].count == 2
+    wanted = [zscores.scaled(info)["score"] for info in infos]
+    assert wanted[0] == pytest.approx(1.0 - 0.5 * 0.5**0.5)  # the longer one of two, right
+    rows = [row.tolist() for row in queue.data["rm_scores"].unbind()]
+    assert [row[:-1] for row in rows] == [[0.0] * (n - 1) for n in lengths]
+    assert [row[-1] for row in rows[:2]] == pytest.approx(wanted[:2])
+    assert [row.sum().item() for row in queue.data["response_mask"].unbind()] == [4.0, 2.0, 0.0]
+    assert metrics["reward/score"] == pytest.approx(sum(wanted[:2]) / 2)
+    assert metrics["reward/length_penalty_scaled"] == pytest.approx(0.0, abs=1e-9)
+    assert metrics["reward/length_penalty_seen_mean"] == zscores.seen["length_penalty"].mean
+
+
+def test_held_out_answers_are_scaled_by_what_training_has_seen() -> None:
+    infos, zscores = results(), ZScores.of(SECTION)
+    assert zscores is not None
+    zscores.see([*infos, {**infos[0], "length_penalty": -0.9}])
+    before = zscores.state_dict()
+    columns = {name: [info[name] for info in infos] for name in infos[0]} | {"reward": [1.0, 0.0, 0.0]}
+    found = validation.with_zscores(columns, zscores)
+    assert list(found) == list(columns)
+    assert found["reward"] == found["score"] == [zscores.scaled(info)["score"] for info in infos]
+    assert zscores.state_dict() == before
+    alone = {"score": [3.0], "rm_score": [3.0], "unscored": [0.0], "reward": [3.0]}
+    assert validation.with_zscores(alone, ZScores.of(running_model=True)) is alone
+    assert validation.with_zscores(columns, None) is columns
+
+
+def test_the_size_of_the_response_in_tokens(small_model) -> None:
+    tokenizer = AutoTokenizer.from_pretrained(small_model)
+    seen: list[dict[str, Any]] = []
+
+    def function(extra_info: dict[str, Any], **_: Any) -> float:
+        seen.append(extra_info)
+        return 1.0
+
+    loop = RewardLoop(tokenizer)
+    loop.manager.compute_score = function
+    data = DataProto(
+        batch=TensorDict(
+            {
+                "prompts": torch.ones(1, 2, dtype=torch.long),
+                "responses": torch.ones(1, 5, dtype=torch.long),
+                "attention_mask": torch.tensor([[1, 1, 1, 1, 1, 0, 0]]),
+            },
+            batch_size=1,
+        ),
+        non_tensor_batch={
+            "data_source": np.array(["x"]),
+            "reward_model": np.array([{"ground_truth": "1"}]),
+            "extra_info": np.array([{"index": 0}]),
+        },
+    )
+
+    async def score() -> None:
+        loop.manager.loop = asyncio.get_running_loop()
+        await loop.manager.run_single(data)
+
+    loop.manager.reward_router_address = None
+    asyncio.run(score())
+    assert seen[0]["response_tokens"] == 3
+    assert "response_tokens" not in data.non_tensor_batch["extra_info"][0]

@@ -1,0 +1,182 @@
+"""What the gateway keeps to: requests in flight and a minute, pauses, servers that are down; all faults at once."""
+
+import asyncio
+import random
+import sqlite3
+import threading
+from collections import Counter
+
+import pytest
+
+from reward.judge.gateway.gateway import Gateway
+from reward.judge.gateway.limits import Breaker, Gate, Window
+from reward.judge.judge import Judge
+from tests.support.judge_server import Asked, JudgeServer, judge_of_sums
+from tests.support.judging import config, first, judging, sums
+
+pytestmark = pytest.mark.usefixtures("judge_keys", "short_pauses")
+
+
+def test_retry_after_holds_everybody_back() -> None:
+    seen: list[Asked] = []
+
+    def once(asked: Asked) -> str | None:
+        seen.append(asked)
+        return "429_after" if len(seen) == 1 else None
+
+    async def one_then_many(judge: Judge, gateway: Gateway) -> list[dict[str, float]]:
+        early = asyncio.ensure_future(judge.score("1 + 1", "2", "2"))
+        while not gateway.metrics.total["failed_rate_limited"]:
+            await asyncio.sleep(0.01)
+        late = asyncio.ensure_future(sums(judge, 5, start=50))
+        await asyncio.sleep(0.2)
+        assert len(seen) == 1
+        return [await early, *await late]
+
+    with JudgeServer(judge_of_sums, fault=once, retry_after="1.5") as server:
+        found, _ = judging(config(server), one_then_many)
+    assert [each["score"] for each in found] == [1.0, 1.0, 0.0, 1.0, 0.0, 1.0]
+
+
+def test_a_dead_server_is_left_alone_until_it_is_back() -> None:
+    state = {"down": True}
+
+    async def outage(judge: Judge, gateway: Gateway) -> list[dict[str, float]]:
+        tasks = asyncio.ensure_future(sums(judge, 100))
+        while not gateway.metrics.total["failed_server_error"]:
+            await asyncio.sleep(0.01)
+        await asyncio.sleep(0.5)
+        state["down"] = False
+        return await tasks
+
+    with JudgeServer(judge_of_sums, fault=lambda _: "503" if state["down"] else None) as server:
+        found, gateway = judging(config(server, concurrency=8, breaker_after=8), outage)
+    assert [each["score"] for each in found] == [1.0, 0.0] * 50
+    assert gateway.metrics.total["failed_server_error"] < 40  # of hundreds, were each to try for itself
+
+
+def test_no_more_than_the_limit_is_in_flight() -> None:
+    with JudgeServer(judge_of_sums, latency=0.05) as server:
+        judging(config(server, concurrency=7), lambda judge, _: sums(judge, 60))
+    assert server.script.most_at_once == 7
+
+
+def test_a_limit_that_nobody_told_is_found_out(monkeypatch) -> None:
+    """A provider that takes 4 requests at once, asked by a gateway that was allowed 64."""
+    monkeypatch.setattr("reward.judge.gateway.gateway.FIRST_PAUSE", 0.1)
+    with JudgeServer(judge_of_sums, latency=0.02) as server:
+        server.script.fault = lambda _: "429" if server.script.at_once > 4 else None
+        settings = config(server, concurrency=64, attempts=8)
+        found, gateway = judging(settings, lambda judge, _: sums(judge, 300))
+    assert sum(each["unscored"] for each in found) <= 15
+    assert all(each["score"] == float(number % 2 == 0) for number, each in enumerate(found) if not each["unscored"])
+    assert gateway._backends[0]._gate.limit < 32
+
+
+def test_a_gate_keeps_its_limit_and_its_order() -> None:
+    now, order, most = [0.0], [], [0, 0]
+
+    async def whole() -> None:
+        gate = Gate(8, clock=lambda: now[0])
+        for _ in range(3):
+            now[0] += 2
+            gate.shrink()
+            gate.shrink()  # within the same second: once
+        assert 2.3 < gate.limit < 2.4
+
+        async def one(number: int) -> None:
+            async with gate:
+                order.append(number)
+                most[0] += 1
+                most[1] = max(most)
+                await asyncio.sleep(0.001)
+                most[0] -= 1
+
+        await asyncio.gather(*map(one, range(20)))
+        for _ in range(100):
+            gate.grow()
+        assert gate.limit == 8
+
+    asyncio.run(whole())
+    assert order == list(range(20))
+    assert most[1] == 2
+
+
+def test_any_minute_holds_no_more_than_its_limit() -> None:
+    now, chance = [0.0], random.Random(0)
+    window, log = Window(10, clock=lambda: now[0]), []
+    for _ in range(500):
+        amount = chance.choice([1, 2, 5])
+        while (seconds := window.wait(amount)) > 0:
+            now[0] += seconds
+        asyncio.run(window.take(amount))
+        log.append((now[0], amount))
+        now[0] += chance.choice([0.0, 0.0, 3.0])
+    for start, _ in log:
+        assert sum(amount for when, amount in log if start <= when < start + 60 - 1e-9) <= 10
+    used = sum(amount for _, amount in log)
+    assert log[-1][0] <= (used / 10 + 1) * 60 * 1.2  # and wastes little
+
+
+def test_a_window_believes_the_bill_rather_than_the_estimate() -> None:
+    now = [0.0]
+    window = Window(100, clock=lambda: now[0])
+    now[0] = 1.0
+    entry = asyncio.run(window.take(80))
+    assert window.wait(50) > 0
+    window.correct(entry, 20)
+    assert window.wait(50) == 0
+    assert window.wait(1_000) == 60  # more than a minute holds: an empty minute
+
+
+def test_a_breaker_tries_one_at_a_time() -> None:
+    now = [100.0]
+    breaker = Breaker(3, 5.0, clock=lambda: now[0])
+    for _ in range(3):
+        assert breaker.wait() == 0
+        breaker.fail()
+    assert breaker.wait() == 5
+    now[0] += 5
+    assert breaker.wait() == 0
+    assert breaker.wait() > 0
+    breaker.fail()
+    assert breaker.wait() == 10
+    now[0] += 10
+    assert breaker.wait() == 0
+    breaker.release()
+    assert breaker.wait() == 0
+    breaker.succeed()
+    assert [breaker.wait() for _ in range(3)] == [0, 0, 0]
+
+
+@pytest.mark.slow
+def test_ten_thousand_calls_with_faults_lose_and_invent_nothing(tmp_path) -> None:
+    """30 % of the requests fail, in every way there is; every sample is scored rightly, or unscored."""
+    faults = ("429", "429_after", "500", "502", "503", "529", "timeout", "reset", "reset_mid_body", "trickle")
+    faults += ("bad_json", "empty", "no_text", "html", "refusal", "filter")
+    chance, lock, asked = random.Random(0), threading.Lock(), Counter[str]()
+    attempts, count = 6, 10_000
+
+    def fault(request: Asked) -> str | None:
+        with lock:
+            asked[first(request)] += 1
+            return chance.choice(faults) if chance.random() < 0.3 else None
+
+    with JudgeServer(judge_of_sums, fault=fault, retry_after="0.01", hang=20.0, keep=False) as server:
+        options = {"attempts": attempts, "timeout": 3.0, "concurrency": 128, "breaker_after": 50}
+        settings = config(server, cache=str(tmp_path / "c.sqlite"), **options)
+        found, gateway = judging(settings, lambda judge, _: sums(judge, count))
+    assert len(found) == len(asked) == count
+    for number, each in enumerate(found):
+        if each["unscored"]:
+            assert each["score"] == 0.0
+        else:
+            assert each["score"] == float(number % 2 == 0), number
+    unscored = sum(each["unscored"] for each in found)
+    assert unscored / count < 0.1  # refusals and filters (3.75 % of the requests) are final
+    assert max(asked.values()) <= attempts
+    assert server.script.calls == asked.total()  # on a busy machine a call may time out before the server sees it
+    assert asked.total() <= gateway.metrics.total["calls"] <= 1.05 * asked.total()
+    assert gateway.metrics.total["unscored"] == unscored
+    rows = sqlite3.connect(tmp_path / "c.sqlite").execute("SELECT count(*) FROM verdicts").fetchone()[0]
+    assert rows == count - unscored

@@ -1,0 +1,153 @@
+"""From a judge that is out of reach, or has spent its budget, to a saved run and exit status 3: every link of the way.
+
+The gateway's part is in ``test_judge_gateway.py`` and ``test_judge_cache.py``, the watch's in
+``test_judge_cluster.py``.
+"""
+
+import asyncio
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from reward.judge.config import JudgeConfig
+from reward.judge.gateway import ray_actor
+from reward.judge.gateway.gateway import Gateway
+from reward.judge.judge import Judge
+from tests.support.judge_server import JudgeServer, judge_of_sums
+from tests.support.judging import config
+from trainer import ROOT
+from trainer import __main__ as main
+from trainer.driver.judge_watch import JudgeStoppedError, JudgeWatch
+from trainer.launch import supervisor
+from trainer.monitor.progress import Progress
+from trainer.runs import folders
+from trainer.settings.settings import read_settings
+
+WHY = "the judge has been out of reach for 15 s (connection)"
+VERL = f"""
+from trainer.driver.judge_watch import JudgeStoppedError
+print("step:2 - ...")
+raise JudgeStoppedError({WHY!r})
+"""
+
+
+def trainer(step: int, frequency: int) -> tuple[Any, list[int]]:
+    """The kit's trainer with no engine behind it, and the steps that it saved."""
+    from verl.trainer.ppo.v1.trainer_sync import PPOTrainerSync
+
+    from trainer.driver.ppo_trainer import KitPPOTrainer
+
+    saved: list[int] = []
+
+    class Bare(KitPPOTrainer):
+        def _save_checkpoint(self) -> None:
+            saved.append(self.global_steps)
+
+    made = object.__new__(Bare)
+    made.judge, made.global_steps, made.total_training_steps = JudgeWatch(), step, 10
+    made.config, made.saver = SimpleNamespace(trainer=SimpleNamespace(save_freq=frequency)), SimpleNamespace(owed=0)
+    assert issubclass(KitPPOTrainer, PPOTrainerSync)
+    return made, saved
+
+
+@pytest.mark.parametrize(("frequency", "saves"), [(-1, [4]), (3, [4]), (4, []), (2, [])])
+def test_the_trainer_saves_unless_verl_has_just_done_it_and_stops_before_the_next_step(
+    frequency, saves, monkeypatch
+) -> None:
+    from verl.trainer.ppo.v1.trainer_sync import PPOTrainerSync
+
+    went_on: list[str] = []
+    for name in ("on_step_begin", "on_step_end"):
+        monkeypatch.setattr(PPOTrainerSync, name, lambda self, name=name: went_on.append(name))
+    monkeypatch.setattr(ray_actor, "report", lambda: ({}, {"stop": WHY, "failed": "", "budget_used": 0.0}))
+    made, saved = trainer(4, frequency)
+    made.on_step_begin()
+    made.on_step_end()
+    assert (saved, went_on) == (saves, ["on_step_begin", "on_step_end"])
+    with pytest.raises(JudgeStoppedError, match="out of reach for 15 s"):
+        made.on_step_begin()
+    assert went_on == ["on_step_begin", "on_step_end"]
+
+
+@pytest.mark.parametrize("error", [None, JudgeStoppedError(WHY)])
+def test_the_judge_is_closed_after_training_however_it_ends(error, monkeypatch) -> None:
+    from verl.trainer.ppo.v1.trainer_sync import PPOTrainerSync
+
+    def fit(self: Any, agent_loop_manager: Any) -> None:
+        if error is not None:
+            raise error
+
+    closed: list[int] = []
+    monkeypatch.setattr(PPOTrainerSync, "fit", fit)
+    monkeypatch.setattr(ray_actor, "close", lambda: closed.append(1))
+    made, _ = trainer(4, -1)
+    try:
+        made.fit(None)
+    except JudgeStoppedError:
+        assert error is not None
+    assert closed == [1]
+
+
+def test_the_end_of_verls_process_is_told_as_a_pause(tmp_path, monkeypatch) -> None:
+    settings = read_settings({"OUTPUT_DIR": str(tmp_path)}, [], gpus=0)
+    run = folders.Run("r", tmp_path / "runs" / "r", tmp_path / "checkpoints" / "r")
+    held = run.make_folders(settings)
+    monkeypatch.setattr(supervisor, "command", lambda *_: [sys.executable, "-c", VERL])
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    progress = Progress(run.folder / "train.log", run.folder / "metrics.jsonl", 10, lambda _: None)
+    with pytest.raises(supervisor.Paused) as caught:
+        supervisor.train(settings, run, progress, tmp_path, held, None, "secret", lambda: None)
+    assert str(caught.value) == f"{WHY}; the run is saved: the same command with --resume r goes on"
+
+
+def test_a_pause_is_one_line_and_status_3(monkeypatch, capsys) -> None:
+    def train(settings: Any) -> int:
+        raise supervisor.Paused(f"{WHY}; the run is saved")
+
+    monkeypatch.setattr(main, "train", train)
+    monkeypatch.setattr(main, "read_settings", lambda *_: None)
+    monkeypatch.setattr(supervisor, "on_signals", lambda: None)
+    monkeypatch.setattr(main.processes, "become_subreaper", lambda: None)
+    monkeypatch.setattr(sys, "argv", ["train.sh"])
+    assert main.main() == 3
+    assert capsys.readouterr().err == f"train.sh: {WHY}; the run is saved\n"
+
+
+def told_while_training(folder: Path, warning: str) -> bool:
+    """Whether a warning in a run's log is what its launcher says."""
+    said: list[str] = []
+    progress = Progress(folder / "train.log", folder / "metrics.jsonl", 10, said.append)
+    (folder / "train.log").write_text(f"(GatewayActor pid=7) {warning}\n")
+    progress.follow()
+    return len(said) == 1 and said[0].endswith(warning)
+
+
+@pytest.mark.usefixtures("judge_keys")
+def test_a_budget_that_runs_out_is_told_while_training(tmp_path, caplog) -> None:
+    from reward.judge.gateway.backend import USUAL_OUTPUT
+    from reward.judge.gateway.budget import tokens_of
+
+    async def spend(settings: JudgeConfig) -> None:
+        gateway = Gateway(settings)
+        await Judge(settings, gateway.ask).score("1 + 1", "2", "2")
+        await gateway.close()
+
+    with JudgeServer(judge_of_sums) as server:
+        question = config(server).prompts.question("1 + 1", "2", "2")
+        enough_for_one = tokens_of(question.system + question.user) + USUAL_OUTPUT
+        asyncio.run(spend(config(server, token_budget=enough_for_one)))
+    (warning,) = (record.getMessage() for record in caplog.records if record.name.startswith("reward.judge"))
+    assert 80 <= int(warning.split("%")[0]) <= 100
+    assert told_while_training(tmp_path, warning)
+
+
+def test_a_cache_that_breaks_is_told_while_training(tmp_path, caplog) -> None:
+    from reward.judge.gateway.cache import Cache
+
+    (tmp_path / "file").write_text("")
+    Cache(tmp_path / "file" / "c.sqlite")
+    (warning,) = (record.getMessage() for record in caplog.records if record.name.startswith("reward.judge"))
+    assert told_while_training(tmp_path, warning)

@@ -1,0 +1,298 @@
+"""How machines meet, over real connections: who comes, who is missing, who does not fit, who goes."""
+
+import os
+import shutil
+import socket
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.ports import free_port
+from trainer.launch.cluster import facts, rendezvous_client, token, wire
+from trainer.launch.cluster.rendezvous import Meeting
+from trainer.runs import checkpoints
+from trainer.user_error import UserError
+
+HERE = "127.0.0.1"
+TOKEN = "a token of Ray's"
+KEPT: list["Comer"] = []  # their connections live as long as they
+
+
+def told(rank: int, **other: Any) -> dict[str, Any]:
+    """What a machine says when it comes."""
+    found = {"rank": rank, "host": f"host{rank}", "commit": "c0ffee", "code": "1", "lock": "1", "python": "3.11.7"}
+    return found | {"packages": {"verl": "0.9.1"}, "settings": {"LR": "0.1"}, "overrides": [], "faults": []} | other
+
+
+@pytest.fixture
+def meeting(monkeypatch):
+    monkeypatch.setenv("RAY_AUTH_TOKEN", TOKEN)
+    found = Meeting(HERE, free_port(), 3, TOKEN)
+    found.open()
+    yield found
+    found.end(0, "")
+    KEPT.clear()
+
+
+class Comer:
+    """A machine that comes, on an address of its own, and keeps a port open there."""
+
+    def __init__(self, meeting: Meeting, own: str, said: dict[str, Any]) -> None:
+        self.channel = rendezvous_client.connect(HERE, meeting.port, own, 5)
+        self.probe = socket.create_server((own, 0))
+        self.channel.send(hello=said | {"own_address": own, "port": self.probe.getsockname()[1]})
+        KEPT.append(self)
+
+    def answer(self, **message: Any) -> dict[str, Any]:
+        """Wait for a question, and answer it."""
+        found = self.channel.poll(10)
+        assert found is not None
+        self.channel.send(**message)
+        return found
+
+
+def both(meeting: Meeting, **other: Any) -> tuple[Comer, Comer]:
+    return Comer(meeting, "127.0.0.2", told(1)), Comer(meeting, "127.0.0.3", told(2, **other))
+
+
+def test_all_come_and_are_named(meeting) -> None:
+    one, two = both(meeting)
+    said: list[str] = []
+    meeting.gather(told(0), said.append, 10)
+    assert "machine 1 of 0 to 2 is here: (host1, 127.0.0.2)" in said
+    assert "machine 2 of 0 to 2 is here: (host2, 127.0.0.3)" in said
+    threads = [threading.Thread(target=each.answer, kwargs={"n": n}) for n, each in ((1, one), (2, two))]
+    for thread in threads:
+        thread.start()
+    assert meeting.ask(look=[]) == {1: {"n": 1}, 2: {"n": 2}}
+    meeting.end(3, "the budget is spent")
+    for each in (one, two):
+        assert each.channel.poll(5) == {"end": 3, "text": "the budget is spent"}
+
+
+def test_who_waits_is_told_who_is_missing(meeting) -> None:
+    Comer(meeting, "127.0.0.2", told(1))
+    said: list[str] = []
+    with pytest.raises(UserError, match=r"NNODES=3: machine 2 did not come within 3 s \(JOIN_TIMEOUT\)"):
+        meeting.gather(told(0), said.append, 3)
+    assert any(line.startswith(f"waiting at {HERE}:{meeting.port} for machine 2") for line in said)
+
+
+@pytest.mark.parametrize(
+    ("other", "line"),
+    [
+        (
+            {"code": "2", "commit": "badcafe"},
+            "its copy of the kit is not that of machine 0 (badcafe, and c0ffee ",
+        ),
+        ({"lock": "2"}, "its packages are not those of machine 0"),
+        ({"python": "3.12.1"}, "Python 3.12.1 and 3.11.7"),
+        ({"packages": {"verl": "0.9.0"}}, "other packages than on machine 0 (verl 0.9.0 for 0.9.1)"),
+        ({"settings": {"LR": "0.2"}}, "started with other settings than machine 0 (LR=0.2, 0.1 there)"),
+        ({"overrides": ["a=1"]}, "started with other overrides"),
+        ({"faults": ["--n_gpus 8: this machine has 4"]}, "--n_gpus 8: this machine has 4"),
+    ],
+)
+def test_a_machine_that_does_not_fit_is_named(meeting, other, line) -> None:
+    both(meeting, **other)
+    with pytest.raises(UserError) as caught:
+        meeting.gather(told(0), print, 10)
+    (fault,) = caught.value.faults
+    assert fault.startswith("machine 2 (host2, 127.0.0.3): ")
+    assert line in fault
+
+
+def test_one_rank_given_twice_ends_all(meeting) -> None:
+    first = Comer(meeting, "127.0.0.2", told(1))
+    wait_for(lambda: 1 in meeting.members)
+    second = Comer(meeting, "127.0.0.3", told(1, host="other"))
+    with pytest.raises(UserError) as caught:
+        meeting.gather(told(0), print, 10)
+    (fault,) = caught.value.faults
+    assert fault.startswith("NODE_RANK=1 was given to two machines, machine 1 (host1, 127.0.0.2) and machine 1 (other")
+    assert second.channel.poll(5) == {"end": 2, "text": fault}
+    meeting.end(2, fault)
+    assert first.channel.poll(5) == {"end": 2, "text": fault}
+
+
+def test_a_fault_of_another_machine_ends_all(meeting, monkeypatch) -> None:
+    Comer(meeting, "127.0.0.2", told(1))
+    environ = {"NNODES": "3", "NODE_RANK": "5", "MASTER_ADDR": HERE, "MASTER_PORT": str(meeting.port)}
+    rendezvous_client.tell(environ, ("NODE_RANK=5: with NNODES=3 the ranks are 0 to 2",))
+    with pytest.raises(UserError, match=r"machine 5 \(.*\): NODE_RANK=5: with NNODES=3 the ranks are 0 to 2"):
+        meeting.gather(told(0), print, 10)
+
+
+@pytest.mark.parametrize("environ", [{}, {"NNODES": "1"}, {"NNODES": "2", "NODE_RANK": "0", "MASTER_ADDR": HERE}])
+def test_of_one_machine_nobody_is_told(environ, monkeypatch) -> None:
+    monkeypatch.setattr(rendezvous_client, "connect", lambda *_: pytest.fail("it connects"))
+    rendezvous_client.tell(environ, ("a fault",))
+
+
+def test_who_has_another_token_is_refused_and_said_so_on_both_sides(meeting, monkeypatch) -> None:
+    monkeypatch.setenv("RAY_AUTH_TOKEN", "another")
+    with pytest.raises(
+        rendezvous_client.NoLeaderError, match=r"machine 0 at 127\.0\.0\.1 has another token of Ray; bring its"
+    ):
+        rendezvous_client.connect(HERE, meeting.port, "127.0.0.2", 5)
+    with pytest.raises(UserError, match=r"somebody at 127\.0\.0\.2 was refused, who has another token of Ray"):
+        meeting.gather(told(0), print, 0.5)
+
+
+def test_who_has_no_token_is_told_what_to_set(meeting, monkeypatch, tmp_path) -> None:
+    monkeypatch.delenv("RAY_AUTH_TOKEN")
+    monkeypatch.setenv("RAY_AUTH_TOKEN_PATH", str(tmp_path / "none"))
+    with pytest.raises(
+        rendezvous_client.NoLeaderError, match=r"no token of Ray's here.*RAY_AUTH_TOKEN.*--insecure_ray"
+    ):
+        rendezvous_client.connect(HERE, meeting.port, "", 5)
+
+
+def test_a_token_is_made_once_and_only_its_owner_reads_it(tmp_path) -> None:
+    environ = {"RAY_AUTH_TOKEN_PATH": str(tmp_path / "new" / "auth_token")}
+    assert token.find(environ) == ""
+    made = token.make(environ)
+    assert len(made) == 64
+    assert token.find(environ) == made
+    assert token.place(environ).stat().st_mode & 0o777 == 0o600
+    assert token.find(environ | {"RAY_AUTH_TOKEN": " own "}) == "own"
+
+
+def test_a_false_leader_is_not_believed(monkeypatch) -> None:
+    """Whoever listens at machine 0's port does not get a machine, nor the token."""
+    monkeypatch.setenv("RAY_AUTH_TOKEN", TOKEN)
+    heard = bytearray()
+
+    def impostor(listener: socket.socket) -> None:
+        connection, _ = listener.accept()
+        connection.sendall(b'{"challenge": "1"}\n')
+        heard.extend(connection.recv(4096))
+        connection.sendall(b'{"proof": "no"}\n')
+        time.sleep(0.5)
+        connection.close()
+
+    with socket.create_server((HERE, 0)) as listener:
+        threading.Thread(target=impostor, args=(listener,), daemon=True).start()
+        with pytest.raises(rendezvous_client.NoLeaderError, match="another token"):
+            rendezvous_client.connect(HERE, listener.getsockname()[1], "", 5)
+    assert TOKEN.encode() not in heard
+
+
+def test_strangers_keep_nobody_out(meeting) -> None:
+    """A port scanner, a browser, and one who connects and says nothing."""
+    idle = socket.create_connection((HERE, meeting.port))
+    for said in (b"GET / HTTP/1.1\r\n\r\n", b"\x00\xff\n", b'{"hello": {"rank": 1}}\n'):
+        with socket.create_connection((HERE, meeting.port)) as stranger:
+            stranger.sendall(said)
+            stranger.recv(100)
+    both(meeting)
+    meeting.gather(told(0), print, 10)
+    idle.close()
+
+
+def test_a_machine_that_goes_is_noticed(meeting) -> None:
+    _, two = both(meeting)
+    meeting.gather(told(0), print, 10)
+    assert meeting.lost == ""
+    two.channel.close()
+    wait_for(lambda: meeting.lost)
+    assert meeting.lost == "machine 2 (host2, 127.0.0.3) has gone: the connection was closed"
+
+
+def test_a_machine_that_ends_says_why(meeting) -> None:
+    one, _ = both(meeting)
+    meeting.gather(told(0), print, 10)
+    one.channel.send(gone="stopped there by SIGINT")
+    wait_for(lambda: meeting.lost)
+    assert meeting.lost == "machine 1 (host1, 127.0.0.2) has ended: stopped there by SIGINT"
+
+
+def test_a_machine_that_falls_silent_has_gone(meeting, monkeypatch) -> None:
+    monkeypatch.setattr(wire, "SILENCE", 1.0)
+    monkeypatch.setattr(wire, "BEAT", 0.2)
+    _, two = both(meeting)
+    two.channel.beat()
+    meeting.gather(told(0), print, 10)
+    wait_for(lambda: meeting.lost)
+    assert meeting.lost == "machine 1 (host1, 127.0.0.2) has gone: no sign of life for 1 s"
+
+
+def test_after_a_restart_the_lost_machine_may_come_again(meeting) -> None:
+    one, two = both(meeting)
+    meeting.gather(told(0), print, 10)
+    two.channel.close()
+    wait_for(lambda: meeting.lost)
+    threading.Thread(target=one.answer, kwargs={"ready": True}).start()
+    meeting.restart()
+    assert meeting.lost == ""
+    Comer(meeting, "127.0.0.3", told(2))
+    meeting.gather(told(0), print, 10)
+
+
+def test_one_that_comes_while_the_others_are_asked_is_let_be(meeting) -> None:
+    one = Comer(meeting, "127.0.0.2", told(1))
+    wait_for(lambda: 1 in meeting.members)
+
+    def come_then_answer() -> None:
+        Comer(meeting, "127.0.0.3", told(2))
+        wait_for(lambda: 2 in meeting.members)
+        one.answer(ready=True)
+
+    threading.Thread(target=come_then_answer).start()
+    meeting.restart()
+    meeting.gather(told(0), print, 10)
+    assert meeting.members.keys() == {1, 2}
+
+
+def test_leader_and_port_that_cannot_be(meeting) -> None:
+    with pytest.raises(UserError, match=r"MASTER_ADDR=203\.0\.113\.7 is no address of this machine"):
+        Meeting("203.0.113.7", meeting.port, 2, TOKEN).open()
+    with pytest.raises(UserError, match=f"MASTER_PORT={meeting.port}: port {meeting.port} is in use at {HERE}"):
+        Meeting(HERE, meeting.port, 2, TOKEN).open()
+    below = meeting.port - 1  # what Ray would take is in use
+    with pytest.raises(UserError, match=f"MASTER_PORT={below}: port ({below}|{meeting.port}) is in use at {HERE}"):
+        Meeting(HERE, below, 2, TOKEN).open()
+    with pytest.raises(UserError, match=r"MASTER_ADDR=no\.such\.host\.invalid is no address of this machine"):
+        Meeting("no.such.host.invalid", meeting.port, 2, TOKEN).open()
+    with pytest.raises(rendezvous_client.NoLeaderError, match=r"machine 0 was not reached within 0 s \(JOIN_TIMEOUT"):
+        rendezvous_client.connect(HERE, free_port(), "", 0)
+
+
+def test_models_data_and_outputs_are_compared(tmp_path) -> None:
+    models, data = [str(tmp_path / name) for name in ("one", "two")], str(tmp_path / "rows")
+    for folder in (*models, f"{data}/deep"):
+        Path(folder).mkdir(parents=True)
+        (Path(folder) / "config.json").write_text("{}")
+        (Path(folder) / "model.safetensors").write_bytes(bytes(5 << 20))
+    mine = facts.of_paths(models, [data])
+    own = str(tmp_path / "run")
+    seen = facts.look(models, [data], str(tmp_path / "one" / "config.json"), [own])
+    assert list(facts.unlike("machine 1", mine, seen)) == []
+    for folder in (models[0], f"{data}/deep"):
+        with (Path(folder) / "model.safetensors").open("r+b") as file:
+            file.seek(-1, os.SEEK_END)
+            file.write(b"1")
+    shutil.rmtree(models[1])
+    checkpoint = tmp_path / "run" / "global_step_2"
+    checkpoint.mkdir(parents=True)
+    checkpoints.commit(checkpoint, {})
+    seen = facts.look(models, [data], str(tmp_path / "none"), [own])
+    assert [line.split(";")[0] for line in facts.unlike("machine 1", mine, seen)] == [
+        f"machine 1: the files of {models[0]} are not those of machine 0",
+        f"machine 1: there is no {models[1]}, where machine 0 has its model",
+        f"machine 1: {data} is not what machine 0 has there",
+        f"machine 1: it has checkpoints of its own in {own}, which it does not share with machine 0",
+    ]
+    shutil.rmtree(data)  # which machine 0 alone reads
+    seen = facts.look(models[:1], [data], str(tmp_path / "one" / "config.json"), [own])
+    assert list(facts.unlike("machine 1", facts.of_paths(models[:1], []) | {"data": mine["data"]}, seen)) == []
+
+
+def wait_for(done) -> None:
+    deadline = time.monotonic() + 10
+    while not done():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)

@@ -1,0 +1,113 @@
+"""The tables of tests/attacks: no attack scores, every honest program does, tests of nothing are unscored."""
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from reward.checks import reward_check
+from reward.entry import compute_score
+from reward.rules import RULES, code_tests
+from reward.support.errors import GroundTruthError
+from tests.attacks.honest_programs import HONEST
+from tests.attacks.programs import ATTACKS, HANGING, RIGHT, TESTS, UNSCORED, WRONG
+
+
+def grade(code: str, tests: Any, extra: dict[str, Any]) -> dict[str, float]:
+    return compute_score("code", f"```python\n{code}\n```", tests, extra)
+
+
+@pytest.fixture(scope="module")
+def attacked() -> dict[str, dict[str, float]]:
+    with ThreadPoolExecutor(4) as pool:
+        results = pool.map(lambda program: grade(*program), ATTACKS.values())
+        return dict(zip(ATTACKS, results, strict=True))
+
+
+def test_there_are_many_attacks_and_all_are_programs() -> None:
+    assert len(ATTACKS) >= 200
+    for name, (code, _, _) in ATTACKS.items():
+        compile(code, name, "exec")
+
+
+@pytest.mark.parametrize("name", ATTACKS)
+def test_an_attack_scores_0(attacked, name) -> None:
+    assert (attacked[name]["score"], attacked[name]["unscored"]) == (0.0, 0.0)
+
+
+def test_the_worker_lives_after_them(attacked) -> None:
+    assert grade(RIGHT, TESTS, {})["score"] == 1.0
+
+
+@pytest.mark.parametrize("name", HONEST)
+def test_an_honest_program_scores_1(name) -> None:
+    code, tests, extra = HONEST[name]
+    RULES["code"].check(tests, extra)
+    assert grade(code, tests, extra)["score"] == 1.0
+    nothing = grade("pass", tests, extra)
+    assert (nothing["score"], nothing["unscored"]) == (0.0, 0.0)
+
+
+def test_tests_that_swallow_the_end_of_the_time_do_not_pass(monkeypatch) -> None:
+    from reward.sandbox import run as sandbox
+
+    monkeypatch.setattr(sandbox, "SECONDS", 1.0)
+    monkeypatch.setattr(sandbox, "_pool", sandbox.Pool(1, sandbox._worker))
+    for name, tests in HANGING.items():
+        started = time.monotonic()
+        result = grade("import time\ndef f(x):\n    time.sleep(99)", tests, {})
+        assert (result["score"], result["timeout"]) == (0.0, 1.0), name
+        assert time.monotonic() - started < 20, name
+    for worker in sandbox._pool._idle:
+        worker.close()
+
+
+@pytest.mark.parametrize("name", UNSCORED)
+def test_tests_that_test_nothing_are_refused_and_unscored(name) -> None:
+    with pytest.raises(GroundTruthError) as refused:
+        RULES["code"].check(UNSCORED[name], {})
+    assert "\n" not in str(refused.value)
+    for code in (RIGHT, WRONG):
+        result = grade(code, UNSCORED[name], {})
+        assert (result["score"], result["unscored"]) == (0.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("tests", "extra"),
+    [
+        ("class K:\n    def g(self): pass\nassert f(K()) == 2", {}),
+        ("import nothing_such\nassert f(1) == 2", {}),
+        ("def t():\n    assert f(1) == 2 and missing\nt()", {"entry_point": "f"}),
+        ("from solution import f\nclass Sub(f): pass\nassert f(1)", {}),
+        ("import solution\nsolution.f = 5\nassert f(1) == 2", {}),
+    ],
+    ids=["an object of the tests'", "an import", "a name", "a derived class", "a name that is set"],
+)
+def test_what_the_harness_cannot_do_is_unscored(tests, extra) -> None:
+    code = "class f:\n    pass\n" if "Sub" in tests else RIGHT
+    assert grade(code, tests, extra)["unscored"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("truth", "extra", "message"),
+    [
+        ({"private_test_cases": "eJxrYJmaxwABSgA="}, {}, "pickles are not read"),
+        ({"inputs": ["1", "x"], "outputs": ["1", "2"], "fn_name": "f"}, {}, "no JSON"),
+        ({"inputs": [["1"]], "outputs": []}, {}, "1 inputs and 0 outputs"),
+        ({"inputs": "1", "outputs": "2"}, {}, "no list of inputs"),
+        ({"public_test_cases": [{"input": "1", "output": "2", "testtype": "functional"}]}, {}, "func_name"),
+        ({"inputs": ["1" * (3 << 20)], "outputs": ["1"]}, {}, "an input of 3145728 characters"),
+        ("", {"tests": "assert f(1) == 2", "setup": "def ("}, "the setup are no Python"),
+    ],
+)
+def test_rows_that_cannot_be_used_are_refused(truth, extra, message) -> None:
+    with pytest.raises(GroundTruthError, match=message):
+        code_tests.job(truth, extra)
+
+
+def test_check_reward_does_not_claim_what_it_did_not_check() -> None:
+    row = {"data_source": "code", "reward_model": {"ground_truth": TESTS}, "extra_info": {}}
+    assert reward_check.check([row]).unchecked == ("code",)
+    row["extra_info"] = {"solution": RIGHT}
+    assert reward_check.check([row]).unchecked == ()

@@ -1,0 +1,130 @@
+"""Responses that are all brackets, blanks or tags: a rule that reads them in the square of their length hangs."""
+
+import json
+import signal
+from collections.abc import Iterator
+
+import pytest
+
+from reward.components import Sample, rule_score
+from reward.rules import code
+from reward.rules.parsing import answer
+
+FOLLOW = json.dumps(
+    [
+        {"id": "detectable_format:title"},
+        {"id": "detectable_content:number_placeholders", "num_placeholders": 1},
+        {"id": "detectable_format:number_bullet_lists", "num_bullets": 1},
+        {"id": "detectable_format:number_highlighted_sections", "num_highlights": 1},
+        {"id": "length_constraints:number_sentences", "num_sentences": 0, "relation": "less than"},
+        {"id": "change_case:capital_word_frequency", "capital_frequency": 1},
+        {"id": "language:response_language", "language": "th"},
+    ]
+)
+MARKER = json.dumps([{"id": "detectable_content:postscript", "postscript_marker": "P.S."}])
+LONG = 65_000
+SECONDS = 60  # those that were squares took minutes
+
+
+@pytest.fixture(autouse=True)
+def alarm() -> Iterator[None]:
+    """Fail where a rule does not come back; its regular expressions let signals through."""
+
+    def late(*_: object) -> None:
+        raise TimeoutError
+
+    before = signal.signal(signal.SIGALRM, late)
+    signal.alarm(SECONDS)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
+
+
+@pytest.mark.parametrize(
+    ("source", "truth", "response"),
+    [
+        ("json_schema", "{}", "```" + "\n" * LONG),
+        ("instructions", MARKER, "\n" * LONG),
+        ("math", "5", "\\(" * LONG),
+        ("math", "5", "\\[" * LONG),
+        ("math", "5", "$" * LONG),
+        ("text", "five", "<answer>" * LONG),
+        ("text", "five", ("answer" + " " * 50) * 900),
+        ("choice", "A", "(" * LONG),
+        *(
+            (source, truth, (unit * LONG)[:LONG])
+            for source, truth in (("math", "5"), ("number", "5"), ("gsm8k", "5"), ("text", "five"), ("choice", "A"))
+            for unit in (
+                "answer is ",
+                "the answer is not ",
+                "the answer is (((",
+                "the answer is $",
+                "answer is \\(",
+                "\\boxed{",
+                "\\boxed{1}, ",
+                "1,",
+                "1 ",
+                "1/",
+                "1^",
+                "1.",
+                "1-",
+                "7" * 64,
+                "\\frac{1",
+                "$-",
+                "#### ",
+                "</think>",
+                "不是",
+                "答案是不是",
+                "因为",
+                "B or ",
+                "not B or B ",
+                "B, ",
+                "I'd. ",
+                "Dr. ",
+                "a 1 ",
+                "28 percent",
+                "{ , }",
+                "=",
+                "_{",
+                "3=3=",
+            )
+        ),
+        *(
+            ("instructions", FOLLOW, (unit * LONG)[:LONG])
+            for unit in (
+                "<<",
+                ">>",
+                "[",
+                "\n*",
+                "*",
+                "- ",
+                "\n\n",
+                ". ",
+                "!",
+                ".",
+                "'s",
+                "A.",
+                ".)",
+                "n't",
+                "\n \n",
+                "a\u0301",
+            )
+        ),
+        ("format", "", "<think>" + " " * LONG + "</think>" + " " * LONG + "<answer></answer>x"),
+    ],
+)
+def test_a_long_hostile_response_is_wrong_at_once(source, truth, response) -> None:
+    assert rule_score(Sample(source, response, truth, {}))["score"] == 0.0
+
+
+def test_code_out_of_a_long_response() -> None:
+    text = "```" + " " * LONG
+    assert code.extract(text) == text
+    assert code.extract("```python \nx = 1\n```") == "x = 1\n"
+    assert code.extract("``` py\r\nx = 1\n```") == "x = 1\n"
+
+
+def test_the_last_tag() -> None:
+    assert answer.tagged("<answer>a <answer>b</answer> c") == "a <answer>b"
+    assert answer.tagged("<answer>a</answer><ANSWER> b </Answer><answer>c") == "b"
+    assert answer.tagged("</answer>a<answer>") is None

@@ -1,0 +1,218 @@
+"""Which run goes on, from where, and what is in the way: nothing is overwritten then."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+import yaml
+from omegaconf import OmegaConf
+
+from tests.support.command import train_sh
+from tests.support.composing import resolved
+from trainer.__main__ import go_on
+from trainer.runs import checkpoint_config, checkpoints, config_changes, folders, resume
+from trainer.runs.checkpoints import Score
+from trainer.settings.settings import read_settings
+from trainer.user_error import UserError
+
+
+def make(output: Path, name: str, *steps: int, settings: dict[str, object] | None = None, **given: str) -> Path:
+    """A run with checkpoints of some steps; return their folder."""
+    run, root = output / "runs" / name, output / "checkpoints" / name
+    run.mkdir(parents=True)
+    (run / "settings.json").write_text(json.dumps({"given": given, "overrides": ["trainer.project_name=mine"]}))
+    root.mkdir(parents=True)
+    for step in steps:
+        folder = checkpoints.folder_of(root, step)
+        checkpoints.begin(folder)
+        (folder / "actor").mkdir()
+        (folder / "actor" / "model_world_size_1_rank_0.pt").write_bytes(b"x" * 1000)
+        checkpoints.commit(folder, {"settings": settings or {}})
+        checkpoints.set_score(folder, Score("accuracy", 1 / step))
+    return root
+
+
+def start(output: Path, **environ: str) -> tuple[resume.Start, list[str]]:
+    return resume.start(read_settings({"OUTPUT_DIR": str(output), **environ}, [], gpus=0))
+
+
+@pytest.mark.parametrize("words", [{"RUN_NAME": "sums"}, {"RESUME": "sums"}, {"RESUME": "sums", "RUN_NAME": "sums"}])
+def test_a_run_goes_on_from_its_newest_checkpoint_with_what_it_was_given(tmp_path, words) -> None:
+    root = make(tmp_path, "sums", 10, 20, LR="0.0005", KL_COEF="0.1", CLIPRANGE_VALUE="none")
+    (root / "global_step_30").mkdir()  # a save that was cut off
+    (root / "global_step_30" / "kit_state.json").write_text("{}")
+    settings = read_settings({"OUTPUT_DIR": str(tmp_path), "KL_COEF": "0.2", **words}, ["critic.ppo_epochs=5"], gpus=0)
+    assert resume.start(settings) == (resume.Start(root / "global_step_20", again=True), [])
+    assert folders.new_run(settings).name == "sums"
+    assert [settings.values[env] for env in ("LR", "KL_COEF", "CLIPRANGE_VALUE")] == [0.0005, 0.2, None]
+    assert settings.overrides == ("trainer.project_name=mine",)
+    assert settings.values["CRITIC_EPOCHS"] == 5
+
+
+@pytest.mark.parametrize("folder", ["runs/sums", "checkpoints/sums", "checkpoints/sums/global_step_20"])
+def test_a_folder_names_the_run_too(tmp_path, folder) -> None:
+    root = make(tmp_path, "sums", 10, 20, LR="0.0005")
+    assert start(tmp_path, RESUME=str(tmp_path / folder)) == (resume.Start(root / "global_step_20", again=True), [])
+
+
+def test_a_run_of_its_own_leaves_the_other_alone(tmp_path) -> None:
+    root = make(tmp_path, "sums", 10, 20)
+    found = start(tmp_path, RESUME=str(root / "global_step_10"), RUN_NAME="branch")
+    assert found == (resume.Start(root / "global_step_10"), [])
+    make(tmp_path, "branch", 12)  # the same line again, after the branch was killed
+    again = start(tmp_path, RESUME=str(root / "global_step_10"), RUN_NAME="branch")
+    assert again == (resume.Start(tmp_path / "checkpoints" / "branch" / "global_step_12", again=True), [])
+
+
+def test_a_run_without_a_checkpoint_starts_again(tmp_path) -> None:
+    make(tmp_path, "sums")
+    assert start(tmp_path, RUN_NAME="sums") == (resume.Start(None, again=True), [])
+    assert start(tmp_path, RUN_NAME="other") == (resume.Start(), [])
+    _, faults = start(tmp_path, RESUME="sums")
+    assert faults == ["--resume sums: sums has no checkpoint yet; --run_name sums starts it again"]
+
+
+@pytest.mark.parametrize(
+    ("environ", "complaint"),
+    [
+        ({"RESUME": "sum"}, "--resume sum: no such run has a checkpoint; there are checkpoints of sums"),
+        ({"RESUME": "x"}, "--resume x: no such run has a checkpoint; no run in {output} has one"),
+        (
+            {"RESUME": "{output}/checkpoints/sums/global_step_10"},
+            "--resume {output}/checkpoints/sums/global_step_10: sums has a newer checkpoint, of step 20, and would "
+            "lose it; go on from the older one in a run of its own: --run_name NAME",
+        ),
+        (
+            {"RUN_NAME": "cut"},
+            "cut: the checkpoint of step 20 is damaged: {file} has 10 bytes, and was saved with 1,000",
+        ),
+    ],
+)
+def test_what_is_in_the_way(tmp_path, environ, complaint) -> None:
+    make(tmp_path, "sums", 10, 20)
+    file = make(tmp_path, "cut", 10, 20) / "global_step_20" / "actor" / "model_world_size_1_rank_0.pt"
+    file.write_bytes(b"x" * 10)
+    before = sorted(tmp_path.rglob("*"))
+    _, faults = start(tmp_path, **{env: text.format(output=tmp_path) for env, text in environ.items()})
+    assert faults[0].startswith(complaint.format(output=tmp_path, file=file))
+    if "RUN_NAME" in environ:
+        assert faults[0].endswith(f"or: remove {file.parents[1]} to go on from step 10")
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def plain(model: Path, *overrides: str, **environ: str) -> dict[str, object]:
+    found = OmegaConf.to_container(resolved(model, 0, *overrides, **environ))
+    assert isinstance(found, dict)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("words", "environ", "complaint"),
+    [
+        ((), {"N_GPUS": "2"}, "--n_gpus was 1 and is 2 now: each rank has its own part of the checkpoint"),
+        ((), {"LORA_RANK": "8"}, "--lora_rank was 0 and is 8 now: the model and the optimizer in the checkpoint have"),
+        ((), {"LR": "0.5"}, "--lr was 1e-06 and is 0.5 now: the optimizer in the checkpoint brings its own"),
+        ((), {"SEED": "7"}, "--seed was 1 and is 7 now: the order of the data"),
+        ((), {"BATCH_SIZE": "64"}, "--batch_size was 32 and is 64 now: the order of the data"),
+        (("data.shuffle=false",), {}, "data.shuffle was True and is False now: the order of the data"),
+        ((), {"ADV_ESTIMATOR": "reinforce"}, "--adv_estimator was gae and is reinforce now"),
+    ],
+)
+def test_what_matters_is_refused(small_model, compose_once, tmp_path, words, environ, complaint) -> None:
+    before = checkpoint_config.of_checkpoint(plain(small_model))
+    begin = resume.Start(make(tmp_path, "sums", 10, settings=before) / "global_step_10", again=True)
+    faults = resume.faults(begin, plain(small_model, *words, **environ), tmp_path)
+    assert len(faults) == 2
+    assert faults[0].startswith(complaint)
+    assert faults[1].startswith("the checkpoint of step 10 in sums cannot go on so: leave out what differs")
+
+
+def test_another_model_is_refused_and_the_same_elsewhere_is_not(small_model, compose_once, tmp_path) -> None:
+    config = plain(small_model)
+    for folder, right in ((f"/elsewhere/{small_model.name}", True), ("/elsewhere/other", False)):
+        moved = {
+            **checkpoint_config.of_checkpoint(config),
+            "actor_rollout_ref.model.path": folder,
+            "critic.model.path": folder,
+        }
+        faults = list(config_changes.refused(moved, config))
+        assert faults == [] if right else faults[0].startswith("--model was other and is small now")
+        assert len(faults) == (not right)
+
+
+def test_what_does_not_matter_is_told(small_model, compose_once) -> None:
+    config = plain(small_model)
+    found = config_changes.told(config, plain(small_model, KL_COEF="0.01", TEST_FREQ="5", TOTAL_STEPS="60"))
+    assert {"--kl_coef 0.001 -> 0.01", "--test_freq 10 -> 5", "--total_steps 30 -> 60"} <= set(found)
+    assert (
+        list(config_changes.refused(checkpoint_config.of_checkpoint(config), plain(small_model, KL_COEF="0.01"))) == []
+    )
+    assert config_changes.told(config, config) == []
+
+
+def test_a_run_that_never_saved_is_not_overwritten_by_another(small_model, compose_once, tmp_path) -> None:
+    make(tmp_path, "sums")
+    run = tmp_path / "runs" / "sums"
+    (run / "config.yaml").write_text(yaml.safe_dump(plain(small_model)))
+    again = resume.Start(None, again=True)
+    assert resume.faults(again, plain(small_model), run) == []
+    assert resume.faults(again, plain(small_model, SEED="2"), run)[0].startswith("--seed was 1 and is 2 now")
+
+
+def test_as_a_person_meets_it(tmp_path) -> None:
+    """A seed of its own makes another order of the data; nothing is written."""
+    saved = {"data.seed": 1, "data.train_batch_size": 128, "trainer.n_gpus_per_node": 2}
+    make(tmp_path, "sums", 10, settings=saved, SEED="1")
+    before = sorted(tmp_path.rglob("*"))
+    result = train_sh("--run_name", "sums", "--seed", "2", "--dry_run", "--device", "cpu", OUTPUT_DIR=str(tmp_path))
+    assert result.status == 2
+    assert [line.split(":")[1].strip() for line in result.complaints] == [
+        "--n_gpus was 2 and is 1 now",
+        "--seed was 1 and is 2 now",
+        "the checkpoint of step 10 in sums cannot go on so",
+    ]
+    assert [path for path in sorted(tmp_path.rglob("*")) if "cache" not in str(path)] == before
+
+
+def test_a_run_that_is_complete_has_nothing_to_do(tmp_path, small_model) -> None:
+    root = make(tmp_path, "sums", 20, 30, MODEL_PATH=str(small_model), TOTAL_STEPS="30")
+    (root / "model").mkdir()
+    before = sorted(tmp_path.rglob("*"))
+    for words in (("--run_name", "sums"), ("--resume", "sums", "--total_steps", "20")):
+        result = train_sh(*words, "--device", "cpu", timeout=180, OUTPUT_DIR=str(tmp_path))
+        assert result.status == 0, result.err
+        done, hint = result.out.splitlines()[-2:]
+        assert done == f"nothing to do: sums was trained to step 30; the model: {root / 'model'}"
+        assert hint == "with more --total_steps it goes on"
+    assert [path for path in sorted(tmp_path.rglob("*")) if "cache" not in path.parts] == before
+
+
+def test_going_on_says_what_changed_and_keeps_the_model_of_before(small_model, compose_once, tmp_path, capsys) -> None:
+    root = make(tmp_path, "sums", 20)
+    (root / "model").mkdir()
+    run = folders.Run("sums", tmp_path / "runs" / "sums", root)
+    (run.folder / "config.yaml").write_text(yaml.safe_dump(plain(small_model)))
+    (run.folder / "metrics.jsonl").write_text('{"step": 20, "data": {}}\n{"step": 21, "data": {}}\n')
+    (run.folder / "summary.json").write_text('{"state": "failed"}')
+    config = resolved(small_model, 0, KL_COEF="0.01")
+    go_on(resume.Start(root / "global_step_20", again=True), run, config)
+    assert capsys.readouterr().out.splitlines() == [
+        "sums goes on after step 20",
+        "changed since it was last started: --kl_coef 0.001 -> 0.01",
+    ]
+    assert sorted(path.name for path in root.iterdir()) == ["global_step_20", "model-step-20"]
+    assert (run.folder / "metrics.jsonl").read_text() == '{"step": 20, "data": {}}\n'
+    assert not (run.folder / "summary.json").exists()  # it is running
+
+
+def test_two_launches_of_one_run(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(folders, "LOCK_WAIT", 0.1)
+    settings = read_settings({"OUTPUT_DIR": str(tmp_path), "RUN_NAME": "one", "LR": "0.1"}, [], gpus=0)
+    run = folders.new_run(settings)
+    held = run.make_folders(settings)
+    with pytest.raises(UserError, match="--run_name one: this run is being trained; take another name"):
+        run.make_folders(settings)
+    os.close(held)
+    os.close(run.make_folders(settings))
+    assert read_settings({"OUTPUT_DIR": str(tmp_path), "RUN_NAME": "one"}, [], gpus=0).values["LR"] == 0.1

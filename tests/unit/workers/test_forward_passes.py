@@ -1,0 +1,111 @@
+"""The passes before an update: what the worker writes is what verl's trainer would have cut out of it."""
+
+from types import SimpleNamespace
+
+import pytest
+import torch
+from omegaconf import OmegaConf
+from tensordict import TensorDict
+from transfer_queue import KVBatchMeta
+from verl.protocol import DataProto
+from verl.trainer.ppo.core_algos import agg_loss
+from verl.utils import tensordict_utils as tu
+from verl.utils.debug.metrics import calculate_debug_metrics
+from verl.workers.utils.padding import response_from_nested
+
+from trainer.driver import step
+from trainer.workers.engine import forward_passes
+
+PROMPTS, RESPONSES = (3, 1, 5), (4, 1, 7)
+
+
+def nested(lengths) -> torch.Tensor:
+    return torch.nested.as_nested_tensor([torch.rand(n) for n in lengths], layout=torch.jagged)
+
+
+@pytest.fixture
+def data():
+    """A batch as verl's workers get it, with outputs of whole sequences."""
+    tensors = {"prompts": nested(PROMPTS), "responses": nested(RESPONSES)}
+
+    def make(**options):
+        return tu.get_tensordict(dict(tensors), options)
+
+    return make
+
+
+class Engine:
+    """An engine of verl's that knows its outputs."""
+
+    def infer_batch(self, data, loss_function=None):
+        """Return the outputs."""
+        lengths = [sum(each) for each in zip(PROMPTS, RESPONSES, strict=True)]
+        self.output = {"log_probs": nested(lengths), "entropy": nested(lengths)}
+        return {"model_output": dict(self.output), "loss": [loss_function], "metrics": {}}
+
+
+def test_named_outputs_are_of_responses(data) -> None:
+    made = forward_passes.engine(Engine)()
+    found = made.infer_batch(data(**{forward_passes.RESPONSES_AS: {"log_probs": "ref_log_prob"}}), "a loss")
+    assert found["model_output"].keys() == {"ref_log_prob"}
+    assert found["loss"] == ["a loss"]
+    ours, theirs = (
+        found["model_output"]["ref_log_prob"],
+        response_from_nested(made.output["log_probs"], data()["responses"]),
+    )
+    assert ours.offsets().tolist() == theirs.offsets().tolist()
+    assert torch.equal(ours.values(), theirs.values())
+
+
+def test_what_names_nothing_is_left_as_verl_has_it(data) -> None:
+    made = forward_passes.engine(Engine)()
+    assert made.infer_batch(data())["model_output"].keys() == {"log_probs", "entropy"}
+
+
+def test_an_order_for_one_pass_stays_in_it(monkeypatch) -> None:
+    batch = KVBatchMeta(["a", "b"], [{"seq_len": 5}, {"seq_len": 9}], "train", None, {"global_batch_size": 2})
+    asked, waited = [], []
+    # The real one would start Ray for the tests that come after, too.
+    monkeypatch.setattr("ray.get", waited.extend)
+
+    def method(own):
+        asked.append(own)
+        return SimpleNamespace(futures=["first", "second"])
+
+    forward_passes.run(method, batch, {"values": "values"}, forward_passes.Limits(0.7, 20, 1), no_lora_adapter=True)
+    assert waited == ["first", "second"]
+    assert batch.extra_info == {"global_batch_size": 2}
+    assert batch.fields is None
+    assert asked[0].keys == ["a", "b"]
+    assert asked[0].fields == list(forward_passes.MODEL_FIELDS)
+    assert asked[0].extra_info == {
+        "compute_loss": False,
+        "temperature": 0.7,
+        "micro_batch_size_per_gpu": 2,
+        "no_lora_adapter": True,
+        forward_passes.RESPONSES_AS: {"values": "values"},
+    }
+
+
+@pytest.mark.parametrize(
+    ("tokens", "ranks", "size"),
+    [(1000, 1, 12), (1000, 4, 3), (120, 1, 12), (119, 1, 6), (40, 2, 3), (9, 1, 1)],
+)
+def test_a_pass_holds_what_its_samples_need(tokens, ranks, size) -> None:
+    assert forward_passes.Limits(1.0, tokens, ranks).micro_batch([3, 10] * 6) == size
+
+
+@pytest.mark.parametrize("sampled", [False, True])
+def test_metrics_of_the_policy_are_verls(sampled) -> None:
+    generator = torch.Generator().manual_seed(1)
+    mask = torch.tensor([[1, 1, 0], [1, 1, 1]])
+    names = ("entropy", "old_log_probs", *(["rollout_log_probs"] * sampled))
+    tensors = {name: -torch.rand(2, 3, generator=generator) for name in names} | {"response_mask": mask}
+    data = DataProto(batch=TensorDict(dict(tensors), batch_size=2))
+    actor = OmegaConf.create({"loss_agg_mode": "seq-mean-token-mean", "loss_scale_factor": None})
+    expected = {"actor/entropy": agg_loss(tensors["entropy"], mask, "seq-mean-token-mean").item()}
+    if sampled:
+        expected |= calculate_debug_metrics(DataProto(batch=TensorDict(tensors | {"responses": mask}, batch_size=2)))
+    assert step.of_policy(data, actor) == expected
+    assert set(data.batch.keys()) == tensors.keys() - {"entropy"}
+    assert step.of_policy(data, actor) == {}

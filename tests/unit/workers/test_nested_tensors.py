@@ -1,0 +1,86 @@
+"""Rows of nested tensors: what is taken at once is what verl takes row by row."""
+
+import inspect
+
+import pytest
+import torch
+from tensordict import TensorDict
+from verl.utils import tensordict_utils
+
+from trainer.workers.engine import nested_tensors
+
+LENGTHS = (3, 0, 5, 1, 4, 2)
+
+
+def verls(name: str):
+    """Return verl's own function, which the kit's stands before."""
+    return getattr(tensordict_utils, name).__wrapped__
+
+
+def jagged(lengths, *shape: int) -> torch.Tensor:
+    rows = [torch.rand(n, *shape, generator=torch.Generator().manual_seed(n)) for n in lengths]
+    return torch.nested.as_nested_tensor(rows, layout=torch.jagged)
+
+
+@pytest.fixture
+def batch() -> TensorDict:
+    """Columns as in a run: of the same lengths and others, of two dimensions, plain, text, one for all."""
+    return tensordict_utils.get_tensordict(
+        {
+            "responses": jagged(LENGTHS),
+            "values": jagged(LENGTHS),
+            "prompts": jagged((2, 2, 1, 9, 1, 3)),
+            "images": jagged((1, 2, 3, 1, 2, 3), 4),
+            "scores": torch.arange(6.0),
+            "uid": [f"u{row}" for row in range(6)],
+        },
+        {"temperature": 0.7},
+    )
+
+
+def same(ours: TensorDict, theirs: TensorDict) -> None:
+    assert ours.batch_size == theirs.batch_size
+    assert set(ours.keys()) == set(theirs.keys())
+    for name, column in theirs.items():
+        if isinstance(column, torch.Tensor) and column.is_nested:
+            assert ours[name].offsets().tolist() == column.offsets().tolist()
+            assert torch.equal(ours[name].values(), column.values())
+            assert torch.equal(ours[name].to_padded_tensor(-1), column.to_padded_tensor(-1))
+        elif isinstance(column, torch.Tensor):
+            assert torch.equal(ours[name], column)
+        else:
+            assert dict(ours.items())[name].tolist() == column.tolist()
+
+
+@pytest.mark.parametrize("indices", [[0, 1, 2], [5, 0, 3, 3], torch.tensor([1]), torch.arange(6)], ids=str)
+def test_selected_rows_are_verls(batch, indices) -> None:
+    same(tensordict_utils.index_select_tensor_dict(batch, indices), verls("index_select_tensor_dict")(batch, indices))
+
+
+@pytest.mark.parametrize("chunks", [1, 2, 6])
+def test_chunks_are_verls(batch, chunks) -> None:
+    pairs = zip(tensordict_utils.chunk_tensordict(batch, chunks), verls("chunk_tensordict")(batch, chunks), strict=True)
+    for ours, theirs in pairs:
+        same(ours, theirs)
+
+
+def test_what_is_taken_is_a_copy(batch) -> None:
+    before = batch["responses"].values().clone()
+    tensordict_utils.chunk_tensordict(batch, 1)[0]["responses"].values().zero_()
+    tensordict_utils.index_select_tensor_dict(batch, torch.arange(6))["responses"].values().zero_()
+    assert torch.equal(batch["responses"].values(), before)
+
+
+def test_mini_batches_of_several_epochs_are_verls(batch, monkeypatch) -> None:
+    ours = list(tensordict_utils.make_iterator(batch, 3, epochs=2, seed=1, dataloader_kwargs={"shuffle": True}))
+    monkeypatch.setattr(tensordict_utils, "index_select_tensor_dict", verls("index_select_tensor_dict"))
+    theirs = list(tensordict_utils.make_iterator(batch, 3, epochs=2, seed=1, dataloader_kwargs={"shuffle": True}))
+    assert len(ours) == len(theirs) == 4
+    for pair in zip(ours, theirs, strict=True):
+        same(*pair)
+
+
+def test_verl_still_takes_rows_one_by_one() -> None:
+    for name in ("index_select_tensor_dict", "chunk_tensordict"):
+        assert "unbind(" in inspect.getsource(verls(name))
+    assert nested_tensors.patch.__module__ == tensordict_utils.index_select_tensor_dict.__module__

@@ -1,0 +1,160 @@
+"""Packed passes: what verl computes of padded batches, of each kind of model that takes them."""
+
+import pytest
+import torch
+from transformers import CONFIG_MAPPING, AutoModelForCausalLM, AutoModelForTokenClassification, Qwen2ForCausalLM
+from verl.utils import tensordict_utils as tu
+from verl.workers.engine.fsdp import transformer_impl
+
+from tests.support.engines import nested, run
+from trainer.workers.engine import prefix_packing
+from trainer.workers.engine.response_logits import engines
+
+OURS = engines(transformer_impl)
+VERLS = {
+    "language_model": transformer_impl.FSDPEngineWithLMHead,
+    "value_model": transformer_impl.FSDPEngineWithValueHead,
+}
+SMALL = {
+    "vocab_size": 200,
+    "hidden_size": 32,
+    "intermediate_size": 48,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "head_dim": 8,
+    "pad_token_id": 0,
+    "sliding_window": None,
+    "use_sliding_window": False,
+    "num_experts": 4,
+    "num_local_experts": 4,
+    "moe_intermediate_size": 16,
+    "shared_expert_intermediate_size": 16,
+    "num_experts_per_tok": 2,
+    "attn_implementation": "sdpa",
+    "experts_implementation": "eager",  # the others have no float64
+}
+ROUNDING = {"rtol": 1e-4, "atol": 1e-5}  # norms and angles are computed in float32 anywhere
+
+
+def batch(prompts, responses, common: int):
+    """A micro batch of these lengths as verl's workers get it, whose prompts begin with the same tokens."""
+    generator = torch.Generator().manual_seed(1)
+    begin, *rest = (torch.randint(3, 200, (n,), generator=generator) for n in (common, *prompts, *responses))
+    for row, own in enumerate(rest[: len(prompts)]):
+        own[:common] = begin
+        own[common:] = own[common:] // 3 * 3 + row % 3  # no two go on alike
+    pairs = list(zip(rest[: len(prompts)], rest[len(prompts) :], strict=True))
+    rows = [torch.cat(pair) for pair in pairs]
+    tensors = {
+        "input_ids": nested(rows),
+        "position_ids": nested(torch.arange(len(row)) for row in rows),
+        "prompts": nested(prompt for prompt, _ in pairs),
+        "responses": nested(response for _, response in pairs),
+    }
+    return tu.get_tensordict(tensors, {"temperature": 0.7, "use_remove_padding": False, "calculate_entropy": True})
+
+
+def made(kind: str, model_type: str = "qwen2", **options):
+    """A model of random weights in float64."""
+    torch.manual_seed(0)
+    auto = {"language_model": AutoModelForCausalLM, "value_model": AutoModelForTokenClassification}[kind]
+    config = CONFIG_MAPPING[model_type](**SMALL, num_labels=1, classifier_dropout=0.0, **options)
+    return auto.from_config(config, dtype=torch.float64)
+
+
+def same(kind: str, model, data, tokens: int) -> None:
+    theirs, their_gradients, _, _ = run(VERLS[kind], model, data)
+    assert prefix_packing.takes(model)
+    ours, gradients, computed, _ = run(OURS[kind], model, data)
+    assert computed == (1, tokens)
+    assert ours.keys() == theirs.keys()
+    for name, values in theirs.items():
+        torch.testing.assert_close(ours[name], values, **ROUNDING)
+    assert any(gradient.any() for gradient in their_gradients.values())
+    torch.testing.assert_close(gradients, their_gradients, **ROUNDING)
+
+
+@pytest.mark.parametrize("model_type", prefix_packing.MODELS)
+def test_each_model_says_the_same(model_type) -> None:
+    same("language_model", made("language_model", model_type), batch((7, 9, 5), (4, 1, 7), common=3), 33 - 2 * 3)
+
+
+@pytest.mark.parametrize("kind", OURS)
+@pytest.mark.parametrize(
+    ("prompts", "responses", "common", "tokens"),
+    [
+        ((7, 9, 5), (4, 1, 7), 0, 33),  # nothing in common
+        ((7, 9, 5), (4, 1, 7), 4, 33 - 2 * 4),
+        ((5, 5, 5), (4, 1, 7), 5, 27 - 2 * 4),  # one prompt, sampled three times: its last token says something
+        ((5, 5, 5), (4, 4, 4), 2, 27 - 2 * 2),  # no padding anywhere
+        ((5, 5, 5), (4, 4, 4), 0, 27),
+        ((6,), (3,), 0, 9),  # one alone
+        ((1, 4), (2, 3), 1, 10),  # a prompt of one token
+        ((5, 5), (3, 0), 3, 13 - 3),  # an answer of none
+    ],
+)
+def test_whatever_is_in_common(kind, prompts, responses, common, tokens) -> None:
+    same(kind, made(kind), batch(prompts, responses, common), tokens)
+
+
+@pytest.mark.parametrize("kind", OURS)
+def test_passes_that_are_computed_again_for_the_gradient(kind) -> None:
+    model = made(kind)
+    model.train()
+    model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
+    same(kind, model, batch((7, 9, 5), (4, 1, 7), common=3), 33 - 2 * 3)
+
+
+@pytest.mark.parametrize(
+    ("model_type", "options"),
+    [
+        ("mistral", {"sliding_window": 4}),
+        ("qwen2", {"use_sliding_window": True, "sliding_window": 4, "max_window_layers": 1}),
+        ("gemma2", {"sliding_window": 4}),
+        ("gpt2", {"n_embd": 32, "n_layer": 1, "n_head": 2}),
+        ("qwen2", {"attn_implementation": "eager"}),
+    ],
+)
+def test_other_models_are_padded(model_type, options) -> None:
+    torch.manual_seed(0)
+    config = CONFIG_MAPPING[model_type](**{**SMALL, **options})
+    model = AutoModelForCausalLM.from_config(config, dtype=torch.float64).eval()
+    assert not prefix_packing.takes(model)
+    data = batch((7, 9, 5), (4, 1, 7), common=3)
+    theirs, *_ = run(VERLS["language_model"], model, data)
+    ours, _, computed, _ = run(OURS["language_model"], model, data)
+    assert computed == (3, 12)
+    torch.testing.assert_close(ours["log_probs"], theirs["log_probs"])
+
+
+def test_code_of_its_own_is_padded(small_model) -> None:
+    class Remote(Qwen2ForCausalLM):
+        """Of the same model_type, with who knows what attention."""
+
+    assert not prefix_packing.takes(Remote.from_pretrained(small_model))
+
+
+def test_a_model_that_packs_still_takes_other_batches(small_model) -> None:
+    ids = torch.randint(3, 20, (2, 6), generator=torch.Generator().manual_seed(1))
+    mask = torch.tensor([[1] * 6, [1] * 4 + [0] * 2])
+    model = AutoModelForCausalLM.from_pretrained(small_model, dtype=torch.float64)
+    before = model(input_ids=ids, attention_mask=mask).logits
+    assert prefix_packing.takes(model)
+    torch.testing.assert_close(model(input_ids=ids, attention_mask=mask).logits, before)
+
+
+def test_nothing_of_it_is_saved(small_model, tmp_path) -> None:
+    model = AutoModelForCausalLM.from_pretrained(small_model)
+    assert prefix_packing.takes(model)
+    model.save_pretrained(tmp_path)
+    assert prefix_packing.NAME not in (tmp_path / "config.json").read_text()
+
+
+def test_verls_engine_builds_such_a_model(small_model, monkeypatch) -> None:
+    model = AutoModelForCausalLM.from_pretrained(small_model)
+    monkeypatch.setattr(transformer_impl.FSDPEngine, "_build_module", lambda self: model)
+    engine = object.__new__(OURS["language_model"])
+    assert engine._build_module() is model
+    assert engine.packs
+    assert model.config._attn_implementation == prefix_packing.NAME

@@ -1,0 +1,278 @@
+"""Samples in batches: the same as verl's one by one, over real Ray actors and a real transfer queue."""
+
+import asyncio
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import pytest
+import ray
+import torch
+import transfer_queue as tq
+from omegaconf import OmegaConf
+from verl.utils import tensordict_utils as tu
+from verl.workers.rollout.llm_server import LLMServerClient
+from verl.workers.rollout.replica import TokenOutput
+from verl.workers.rollout.router import GlobalRequestLoadBalancer
+
+from trainer.workers.rollout import rows
+from trainer.workers.rollout.client import BatchClient
+from trainer.workers.rollout.finished import as_finished
+from trainer.workers.rollout.worker import BatchManager, BatchWorker
+
+PROMPTS = ["1+1=", "12+30=", "7+2=", "9+9="]
+REFUSED, DEADLY = 666, 667  # tokens
+
+
+def test_vllm_is_served_in_batches() -> None:
+    code = """
+import verl
+from verl.workers.rollout.replica import get_rollout_replica_class
+print(get_rollout_replica_class("vllm").__name__)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stdout.split()[-1:] == ["BatchReplica"], done.stderr
+
+
+@ray.remote
+class Server:
+    """A server with both calls, whose answers are made of the request."""
+
+    def __init__(self) -> None:
+        self.batches, self.samples = 0, 0
+
+    async def generate_many(self, requests: Any) -> Any:
+        """As ``BatchHttpServer`` has it."""
+        self.batches += 1
+        if requests[-1][0] == [DEADLY]:
+            yield [(0, await self.generate(*requests[0], "id"))]
+            raise RuntimeError("the engine died")
+        async for finished in as_finished([self.generate(*request, "id") for request in requests]):
+            yield finished
+
+    async def generate(self, prompt_ids: list[int], sampling_params: dict[str, Any], request_id: str, **_: Any) -> Any:
+        """Return some tokens, as the seed and the prompt say."""
+        self.samples += 1
+        await asyncio.sleep(0.01 * len(prompt_ids))
+        if prompt_ids == [REFUSED]:
+            raise ValueError("a prompt that this server refuses")
+        seed = sampling_params.get("seed", 0)
+        tokens = [seed % 97, len(prompt_ids), 5][: 1 + seed % 3]
+        return TokenOutput(
+            token_ids=tokens, log_probs=[-0.5] * len(tokens), stop_reason="completed", extra_fields={"global_steps": 3}
+        )
+
+    def seen(self) -> tuple[int, int]:
+        """Return how many batches and samples it was asked for."""
+        return self.batches, self.samples
+
+
+@ray.remote
+class Rewards:
+    """A reward loop's worker: the score is what it was handed, so that a mix-up shows."""
+
+    async def compute_score_batch(self, data: Any) -> list[dict[str, Any]]:
+        """As verl's ``RewardLoopWorker``."""
+        return [await self.compute_score(data[i : i + 1]) for i in range(len(data))]
+
+    async def compute_score(self, data: Any) -> dict[str, Any]:
+        """Return the sum of the response's tokens."""
+        item = data[0]
+        if item.non_tensor_batch["reward_model"]["ground_truth"] == "break":
+            raise ValueError("this grader breaks")
+        width = item.batch["responses"].shape[-1]
+        size = int(item.batch["attention_mask"][-width:].sum())
+        text = item.non_tensor_batch["raw_prompt"][0]["content"]
+        total = int(item.batch["responses"][:size].sum())
+        return {"reward_score": float(total), "reward_extra_info": {"score": float(total), "of": text}}
+
+
+class Cluster(NamedTuple):
+    """The actors that a worker talks to."""
+
+    server: Any
+    balancer: Any
+    rewards: Any
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Cluster]:
+    ray.init(num_cpus=8, include_dashboard=False, log_to_driver=False, object_store_memory=100_000_000)
+    tq.init(OmegaConf.create({"backend": {"SimpleStorage": {"num_data_storage_units": 1}}}))
+    server = Server.remote()
+    yield Cluster(server, ray.remote(GlobalRequestLoadBalancer).remote({"s": server}), Rewards.remote())
+    tq.close()
+    ray.shutdown()
+
+
+class Tokenizer:
+    """Bytes; a prompt 'bad' cannot be told in tokens, 'refused' is refused by the server, which 'deadly' ends."""
+
+    def apply_chat_template(self, messages: Any, **_: Any) -> list[int]:
+        """Return the prompt's token ids."""
+        text = messages[0]["content"]
+        if text == "bad":
+            raise ValueError("this template breaks")
+        return {"refused": [REFUSED], "deadly": [DEADLY]}.get(text) or list(text.encode())
+
+
+def worker(client: Any, rewards: list[Any] | None, n: int = 1) -> Any:
+    """A worker with what a test needs of verl's set-up, which loads a model's tokenizer and its config."""
+    from verl.experimental.agent_loop.agent_loop import _agent_loop_registry
+    from verl.utils.tokenizer.continuous_token import ContinuousTokenBuilder
+
+    # Both ways must fill the same columns: verl's knows the loop from its own file of them.
+    _agent_loop_registry["seeded_single_turn"] = {
+        "_target_": "trainer.workers.rollout.agent_loop.SeededSingleTurnAgentLoop"
+    }
+    rollout = {
+        **{"n": n, "temperature": 0.7, "top_p": 0.9, "top_k": -1, "calculate_log_probs": True, "seed": 1},
+        **{"prompt_length": 16, "response_length": 8, "full_determinism": False, "name": "vllm"},
+        **{"tensor_model_parallel_size": 1, "data_parallel_size": 1, "pipeline_model_parallel_size": 1},
+        "val_kwargs": {"n": 1, "temperature": 0, "top_p": 1.0, "top_k": -1},
+        "disaggregation": {"enabled": False},
+        "agent": {"default_agent_loop": "seeded_single_turn", "num_workers": 1},
+    }
+    config = OmegaConf.create(
+        {"actor_rollout_ref": {"rollout": rollout}, "trainer": {"n_gpus_per_node": 1, "nnodes": 1}, "data": {}}
+    )
+    made = BatchWorker.__new__(BatchWorker)
+    made.config, made.rollout_config = config, config.actor_rollout_ref.rollout
+    made.llm_client, made.reward_loop_worker_handles = client, rewards
+    made.tokenizer, made.processor, made.hf_model_type, made.tools = Tokenizer(), None, None, []
+    made.dataset_cls, made.distillation_enabled, made.mm_processor_kwargs = object, False, {}
+    made.background_tasks, made.builder = set(), ContinuousTokenBuilder(made.tokenizer)
+    return made
+
+
+def batch_of(prompts: list[str], truths: list[str] | None = None) -> Any:
+    size = len(prompts)
+    batch = tu.get_tensordict(
+        {
+            "raw_prompt": [[{"role": "user", "content": text}] for text in prompts],
+            "reward_model": [{"ground_truth": truth} for truth in truths or ["x"] * size],
+            "data_source": ["arith"] * size,
+            "extra_info": [{"index": i} for i in range(size)],
+            "index": list(range(size)),
+            "uid": [f"u{i}" for i in range(size)],
+            "dummy_tensor": torch.zeros(size, 1, dtype=torch.uint8),
+        }
+    )
+    tu.assign_non_tensor_data(batch, "global_steps", 3)
+    return batch
+
+
+def generate(
+    cluster: Cluster, client: type, prompts: list[str], truths: Any = None, n: int = 1, scored: bool = True
+) -> tuple[Any, dict[str, Any], tuple[int, int]]:
+    """Run a batch to its end; return fields and tags in the queue, and how often the server was called for what."""
+    before = ray.get(cluster.server.seen.remote())
+    config = OmegaConf.create({"actor_rollout_ref": {"rollout": {"name": "vllm"}}})
+    made = worker(client(config, cluster.balancer), [cluster.rewards] * 2 if scored else None, n)
+    batch = batch_of(prompts, truths)
+
+    async def run() -> None:
+        if await made.takes(list(batch.keys())):
+            await made.generate_columns(rows.columns(batch), False)
+        else:
+            await made.generate_sequences(batch)
+        while made.background_tasks:
+            await asyncio.gather(*made.background_tasks)
+
+    asyncio.run(run())
+    tags = tq.kv_list("train")["train"]
+    samples = sorted(key for key in tags if "_" in key)
+    fields = tq.kv_batch_get(keys=samples, partition_id="train")
+    tq.kv_clear(keys=list(tags), partition_id="train")
+    batches, responses = (now - then for now, then in zip(ray.get(cluster.server.seen.remote()), before, strict=True))
+    return fields, tags, (batches, responses)
+
+
+def plain(value: Any) -> Any:
+    """A column of the queue as Python objects."""
+    if isinstance(value, torch.Tensor):
+        return [row.tolist() for row in value.unbind()], value.dtype
+    return [getattr(each, "data", each) for each in value]
+
+
+@pytest.mark.parametrize(("n", "scored"), [(1, True), (3, True), (2, False)])
+def test_the_queue_has_what_verl_puts_there(cluster: Cluster, n: int, scored: bool) -> None:
+    one, tags_one, (batches, samples) = generate(cluster, LLMServerClient, PROMPTS, n=n, scored=scored)
+    assert (batches, samples) == (0, n * len(PROMPTS))
+    many, tags_many, (batches, samples) = generate(cluster, BatchClient, PROMPTS, n=n, scored=scored)
+    assert (batches, samples) == (1, n * len(PROMPTS))
+    assert tags_many == tags_one
+    assert set(many.keys()) == set(one.keys())
+    for name in set(one.keys()) - {"metrics"}:  # times
+        assert plain(many[name]) == plain(one[name]), name
+
+
+def test_what_fails_is_lost_alone(cluster: Cluster) -> None:
+    prompts, truths = ["1+1=", "bad", "refused", "2+2=", "3+3="], ["x", "x", "x", "break", "x"]
+    fields, tags, _ = generate(cluster, BatchClient, prompts, truths)
+    assert [tags[f"u{i}"]["status"] for i in range(5)] == ["finished", "failure", "failure", "failure", "finished"]
+    assert [each["reward_extra_info"]["score"] for each in fields["extra_fields"]] == fields["rm_scores"].sum(
+        1
+    ).tolist()
+    assert list(fields["uid"]) == ["u0", "u4"]
+
+
+def test_a_server_that_dies_ends_the_batch(cluster: Cluster) -> None:
+    _, tags, _ = generate(cluster, BatchClient, [*PROMPTS, "deadly"])
+    assert [tags[f"u{i}"]["status"] for i in range(5)] == ["finished", *["failure"] * 4]
+
+
+@pytest.mark.parametrize("other", ["tool_agent", "own n", "images", "sglang", "disaggregated"])
+def test_what_is_not_single_turn_text_goes_verls_way(cluster: Cluster, other: str) -> None:
+    made, names = worker(BatchClient(OmegaConf.create({}), cluster.balancer), None), list(batch_of(PROMPTS).keys())
+    assert asyncio.run(made.takes(names))
+    if other == "tool_agent":
+        made.rollout_config.agent.default_agent_loop = other
+    elif other == "sglang":
+        made.rollout_config.name = other
+    elif other == "disaggregated":
+        made.rollout_config.disaggregation.enabled = True
+    elif other == "own n":
+        names.append("__rollout_n__")
+    else:
+        made.processor = object()
+    assert not asyncio.run(made.takes(names))
+
+
+@ray.remote
+class Started:
+    """A worker that notes what it was started with."""
+
+    def __init__(self, takes: bool) -> None:
+        self._takes, self.got = takes, list[Any]()
+
+    def takes(self, names: list[str]) -> bool:
+        """As ``BatchWorker``."""
+        return self._takes
+
+    def generate_columns(self, columns: dict[str, Any], validate: bool) -> None:
+        """As ``BatchWorker``."""
+        self.got.append((list(columns["uid"]), validate))
+
+    def generate_sequences(self, batch: Any) -> None:
+        """As verl's."""
+        self.got.append((list(batch["uid"]), "verl's way"))
+
+    def seen(self) -> list[Any]:
+        """Return it."""
+        return self.got
+
+
+@pytest.mark.usefixtures("cluster")
+@pytest.mark.parametrize(("takes", "validate"), [(True, False), (True, True), (False, False)])
+def test_each_worker_starts_on_a_part(takes: bool, validate: bool) -> None:
+    made = BatchManager.__new__(BatchManager)
+    made.agent_loop_workers = [Started.remote(takes) for _ in range(3)]
+    batch = batch_of(["1+1="] * 4)
+    if validate:
+        tu.assign_non_tensor_data(batch, "validate", True)
+    made.generate_sequences(batch)
+    how = validate if takes else "verl's way"
+    seen = [ray.get(worker.seen.remote()) for worker in made.agent_loop_workers]
+    assert seen == [[(["u0", "u1"], how)], [(["u2", "u3"], how)], []]

@@ -1,0 +1,62 @@
+"""What a check before launch found out."""
+
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import Literal
+
+from data.models import ModelError
+from data.parquet import DataError
+from reward.support.wording import LINE, of_system, shown
+from trainer.user_error import UserError
+
+State = Literal["ok", "warn", "fail"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One line: what was looked at, and how it is. ``forced``: ``--force`` goes on in spite of it."""
+
+    what: str
+    state: State
+    text: str
+    forced: bool = False
+
+    def __str__(self) -> str:
+        """Return the line of ``./train.sh check``."""
+        return f"{self.state:<5}{self.what:<12}{shown(self.text, LINE)}"
+
+
+def failures(what: str, faults: list[str], forced: bool = False) -> list[Finding]:
+    """Return one finding for each fault."""
+    return [Finding(what, "fail", fault, forced) for fault in faults]
+
+
+def guarded(what: str, function: Callable[[], Iterator[Finding]]) -> list[Finding]:
+    """Run a check; what it raises for the person to mend becomes its findings."""
+    found: list[Finding] = []
+    try:
+        for finding in function():
+            found.append(finding)
+    except (UserError, DataError) as error:
+        found += failures(what, list(error.faults))
+    except ModelError as error:
+        found += failures(what, [str(error)])
+    except OSError as error:
+        found += failures(what, [of_system(error)])
+    return found
+
+
+def aside(what: str, function: Callable[[], Iterator[Finding]]) -> Future[list[Finding]]:
+    """Run a check in a thread of its own, which does not keep the program from ending at a signal."""
+    found: Future[list[Finding]] = Future()
+
+    def run() -> None:
+        try:
+            found.set_result(guarded(what, function))
+        except BaseException as error:
+            found.set_exception(error)
+
+    threading.Thread(target=run, daemon=True).start()
+    return found

@@ -1,0 +1,54 @@
+"""What to try first where a forecast does not fit."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from trainer.checks.forecast.memory import kv_cache, of_rank, peaks
+from trainer.checks.forecast.model import ModelSize
+from trainer.checks.forecast.run import RunSize
+
+
+def on_device(model: ModelSize, run: RunSize, device_bytes: int) -> dict[str, int]:
+    """Return the bytes of each phase on one device, with all that vLLM takes of a GPU while it generates."""
+    found = peaks(of_rank(model, run))
+    if run.device == "cuda":
+        found["rollout"] += max(0, kv_cache(model, run, device_bytes))
+    return found
+
+
+def fits(model: ModelSize, run: RunSize, device_bytes: int) -> bool:
+    """Whether every phase fits into the device, and vLLM has room for keys and values."""
+    enough = run.device == "cpu" or kv_cache(model, run, device_bytes) > 0
+    return enough and max(on_device(model, run, device_bytes).values()) <= device_bytes
+
+
+def suggestion(model: ModelSize, run: RunSize, device_bytes: int) -> str:
+    """Return the first change with which the run fits, cheapest in time first; of several, all up to there."""
+    words: list[str] = []
+    for text, changed in _changes(model, run, device_bytes):
+        words.append(text)
+        run = changed
+        if fits(model, run, device_bytes):
+            return " ".join(words)
+    return "a smaller model, or more GPUs"
+
+
+def _changes(model: ModelSize, run: RunSize, device_bytes: int) -> Iterator[tuple[str, RunSize]]:
+    """Yield flags and the run with them, each upon those before."""
+    if run.device == "cuda":
+        if kv_cache(model, run, device_bytes) <= 0 and run.tensor_parallel < run.local_ranks:
+            run = replace(run, tensor_parallel=run.local_ranks)
+            yield f"--rollout_tp_size {run.tensor_parallel}", run
+        if run.share > 0.4:
+            run = replace(run, share=0.4)
+            yield "--gpu_memory_utilization 0.4", run
+        if not run.offload >= {"actor", "critic"}:
+            run = replace(run, offload=frozenset({"actor", "critic"}))
+            yield "--offload all", run
+    micro = max(1, run.update_tokens // run.length // 4)
+    if micro * run.length < run.update_tokens:
+        tokens = micro * run.length
+        run = replace(run, update_tokens=tokens, infer_tokens=tokens, critic_tokens=min(run.critic_tokens, tokens))
+        yield f"--micro_batch_size {micro}", run
+    if not run.lora_rank:
+        yield "--lora_rank 16", replace(run, lora_rank=16)

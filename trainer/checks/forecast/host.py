@@ -1,0 +1,47 @@
+"""Host memory and disk that a run will take, in bytes."""
+
+from trainer.checks.forecast.memory import MIB, of_rank, peaks
+from trainer.checks.forecast.model import ModelSize
+from trainer.checks.forecast.run import RunSize
+
+# PSS of the processes that hold no model, measured with one rank and one agent loop: the kit, verl's driver and task
+# runner, the storage units of its transfer queue, agent loop, reward loop, load balancer, Ray's own. On the CPU those
+# of verl are forks of one process, whose pages they share, and there is one storage unit; on CUDA each imports what it
+# needs, and there are eight (measured on the CPU, before there were forks).
+OTHERS = {"cpu": 1700 * MIB, "cuda": 5600 * MIB}
+EACH_REPLICA = {"cpu": 150 * MIB, "cuda": 980 * MIB}  # vLLM's HTTP server; on CUDA its engine core too
+COMPILER = 460 * MIB  # C++, which vLLM's CPU build runs while it starts, once an output folder
+# A token of a sample, in the queue and once more where a step is computed: five columns of int64, and about ten of
+# float32 for the tokens of the response (tests/unit/checks/test_forecast.py adds them up).
+TOKEN = 2 * (5 * 8 + 10 * 4)
+AGENT_LOOPS = 8  # on a GPU machine, and as many reward loops: 500 MiB each
+
+
+def host_memory(model: ModelSize, run: RunSize) -> int:
+    """Return the peak of one machine's memory, outside its GPUs."""
+    replicas = max(1, run.local_ranks // run.tensor_parallel)
+    others = OTHERS[run.device] + replicas * EACH_REPLICA[run.device] + run.samples * run.length * TOKEN
+    if run.device == "cpu":
+        found = peaks(of_rank(model, run))
+        return others + max(run.local_ranks * max(found.values()), run.local_ranks * found["rollout"] + COMPILER)
+    machines = max(1, run.ranks // run.local_ranks)
+    waiting = 4 * model.total * run.reference  # always in pinned host memory
+    waiting += 12 * model.total * ("actor" in run.offload) + 12 * model.critic * ("critic" in run.offload)
+    loading = 4 * model.total * (run.local_ranks if model.head == 0 else 1)  # tied: each rank loads a whole copy
+    processes = run.local_ranks * 2500 * MIB + 2 * AGENT_LOOPS * 500 * MIB
+    return others + processes + max(waiting // machines, loading)
+
+
+def checkpoint(model: ModelSize, run: RunSize) -> int:
+    """Return the bytes of one checkpoint: float32 weights and two moments, of actor and critic."""
+    if run.lora_rank:
+        adapters = model.adapters(run.lora_rank)
+        actor = 4 * (model.total + adapters) + 8 * adapters
+    else:
+        actor = 12 * model.total
+    return actor + 12 * model.critic * bool(run.critic_tokens)
+
+
+def disk(model: ModelSize, run: RunSize) -> int:
+    """Return the most that a run has on disk: those kept and the one being written, then the export in float32."""
+    return max((run.steps_kept + 1) * checkpoint(model, run), run.steps_kept * checkpoint(model, run) + 4 * model.total)

@@ -1,0 +1,136 @@
+"""Memory of one rank by part and phase, in bytes.
+
+Sources, with N parameters, T of them trained, R ranks that share them (FSDP2), b bytes of the compute type:
+
+- weights 4N/R, gradients 4T/R, moments of AdamW 8T/R: verl keeps master weights in float32. Gradients live in the
+  update alone. What ``--offload`` names is on the device only while its model computes.
+- the reference: 4N/R in host memory always (verl's ``CPUOffloadPolicy``); on a GPU its layers pass through.
+- gathered: FSDP2 has the parameters outside the layers and two layers whole, b each; in an update, their gradients.
+- activations of a Llama layer, a token: (8 + 4b)h + 2b(a + k) + 4bm + a/4 bytes for hidden size h, attention a, keys
+  and values k, inner size m: what autograd keeps, measured with ``saved_tensors_hooks``. With gradient checkpointing,
+  the input bh of each layer, and one layer whole. A pass without gradients holds one layer.
+- logits, of responses alone: five copies in the policy's update, ten where a loss has the entropy in it, three in a
+  pass without gradients: unpadded, log-softmax, softmax and its product for the entropy, their gradients
+  (``trainer.workers.engine.response_logits``; measured on the CPU).
+- vLLM: on a GPU its share of the memory, whatever the model; the KV cache is what weights and CUDA graphs leave of it,
+  and it sleeps during updates. On the CPU its weights twice (packed, and as they come), two buckets for new weights,
+  which hold the largest tensor in float32, and 1 GiB of cache, always.
+- the process itself, before any model: ``BASE``, measured.
+
+The method for CUDA is this one and has not been held against a GPU yet; on the CPU ``tests/bench/memory.py`` does it.
+"""
+
+from dataclasses import dataclass
+
+from trainer.checks.forecast.model import ModelSize
+from trainer.checks.forecast.run import CPU_KV_CACHE, RunSize
+
+MIB = 1 << 20
+PHASES = ("rollout", "log-probs", "critic update", "actor update")
+# CPU: PSS, less what a model takes, of forks of a process that has imported verl, vLLM and torch, whose pages they
+# share (vllm: its worker and its engine core). CUDA: a context and its libraries' workspaces.
+BASE = {"cpu": {"trainer": 150 * MIB, "vllm": 350 * MIB}, "cuda": {"trainer": 1200 * MIB, "vllm": 2000 * MIB}}
+LOGIT_COPIES = {"update": 5, "entropy": 10, "infer": 3}
+
+
+@dataclass(frozen=True)
+class Part:
+    """One thing that takes memory of a rank: bytes in each of ``PHASES``."""
+
+    name: str
+    bytes: tuple[int, int, int, int]
+
+
+def of_rank(model: ModelSize, run: RunSize) -> list[Part]:
+    """Return what takes the memory of one rank's device (with no GPU: of its two processes)."""
+    trained = model.adapters(run.lora_rank) if run.lora_rank else model.total
+    actor = _states("actor", model.total + (trained if run.lora_rank else 0), trained, (1, 3), run)
+    critic = _states("critic", model.critic, model.critic, (1, 2), run) if run.critic_tokens else []
+    parts = [*actor, *critic]
+    if run.reference and run.device == "cpu":
+        parts.append(Part("reference", (4 * model.total // run.ranks,) * 4))
+    parts.append(_working(model, run))
+    parts += _vllm(model, run)
+    base = BASE[run.device]
+    awake = sum(base.values())
+    asleep = base["trainer"] + (base["vllm"] if run.device == "cpu" else base["vllm"] // 2)
+    parts.append(Part("processes", (awake, asleep, asleep, asleep)))
+    return parts
+
+
+def _states(name: str, weights: int, trained: int, busy: tuple[int, ...], run: RunSize) -> list[Part]:
+    """Weights, gradients and optimizer of a trained model; ``busy`` are the phases in which it computes."""
+    away = name in run.offload and run.device == "cuda"
+    update = busy[-1]
+
+    def during(size: int, phases: tuple[int, ...]) -> tuple[int, int, int, int]:
+        each = [size // run.ranks if phase in phases else 0 for phase in range(4)]
+        return (each[0], each[1], each[2], each[3])
+
+    always = tuple(range(4))
+    return [
+        Part(f"{name} weights", during(4 * weights, busy if away else always)),
+        Part(f"{name} gradients", during(4 * trained, (update,))),
+        Part(f"{name} optimizer", during(8 * trained, (update,) if away else always)),
+    ]
+
+
+def layer_activations(model: ModelSize, dtype: int) -> int:
+    """Return the bytes that autograd keeps of one layer for a token."""
+    attention, kv = model.heads * model.head_size, model.kv_heads * model.head_size
+    return (
+        (8 + 4 * dtype) * model.hidden
+        + 2 * dtype * (attention + kv)
+        + 4 * dtype * model.intermediate
+        + attention // 4
+    )  # fmt: skip
+
+
+def update_activations(model: ModelSize, run: RunSize, tokens: int) -> int:
+    """Return the bytes of the activations of an update's forward pass over ``tokens``, without logits."""
+    layer = layer_activations(model, run.dtype)
+    if run.checkpointing:
+        return tokens * (model.layers * run.dtype * model.hidden + layer)
+    return tokens * model.layers * layer
+
+
+def _working(model: ModelSize, run: RunSize) -> Part:
+    """Gathered layers, activations and logits: what is there only while a model computes."""
+    gathered = run.dtype * (model.root + 2 * model.layer)
+    logits = int(run.dtype * model.vocabulary * run.logits_share)  # a token of prompt or response
+    layer = layer_activations(model, run.dtype)
+    infer = run.infer_tokens * (layer + LOGIT_COPIES["infer"] * logits)
+    critic = update_activations(model, run, run.critic_tokens) if run.critic_tokens else 0
+    copies = LOGIT_COPIES["entropy" if run.entropy_loss else "update"]
+    update = update_activations(model, run, run.update_tokens) + run.update_tokens * copies * logits
+    updating = gathered + run.dtype * (model.root + model.layer)  # with their gradients
+    return Part("activations", (0, gathered + infer, (updating + critic) * bool(critic), updating + update))
+
+
+def _vllm(model: ModelSize, run: RunSize) -> list[Part]:
+    weights = run.dtype * model.total // run.tensor_parallel
+    if run.device == "cpu":  # packed beside the originals; tied embeddings are packed as the head
+        packed = run.dtype * (model.total + (0 if model.head else model.embedding)) - run.dtype * model.embedding
+        buckets = 2 * 4 * model.embedding
+        samples = 3 * 4 * run.sequences * model.vocabulary
+        return [
+            Part("vLLM weights", (weights + packed + buckets,) * 4),
+            Part("KV cache", (CPU_KV_CACHE + samples, CPU_KV_CACHE, CPU_KV_CACHE, CPU_KV_CACHE)),
+        ]
+    return [Part("vLLM weights", (weights, 0, 0, 0))]
+
+
+def kv_cache(model: ModelSize, run: RunSize, device_bytes: int) -> int:
+    """Return the bytes that vLLM has for keys and values on a GPU of ``device_bytes``; below 0: it does not start."""
+    weights = run.dtype * model.total // run.tensor_parallel
+    return int(run.share * device_bytes) - weights - BASE["cuda"]["vllm"]
+
+
+def kv_bytes_of_token(model: ModelSize, dtype: int, tensor_parallel: int = 1) -> int:
+    """Return the bytes of keys and values of one token in all layers on one GPU of a replica."""
+    return 2 * model.layers * max(1, model.kv_heads // tensor_parallel) * model.head_size * dtype
+
+
+def peaks(parts: list[Part]) -> dict[str, int]:
+    """Return the sum of ``parts`` by phase."""
+    return {phase: sum(part.bytes[i] for part in parts) for i, phase in enumerate(PHASES)}

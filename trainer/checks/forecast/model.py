@@ -1,0 +1,116 @@
+"""How many parameters a model has, from its ``config.json``."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from reward.model.imports import transformers
+
+# Decoders of the Llama build: biases of q, k, v; bias of o; norms of q and k; norms a layer.
+FAMILIES: dict[str, tuple[bool, bool, bool, int]] = {
+    "LlamaForCausalLM": (False, False, False, 2),
+    "MistralForCausalLM": (False, False, False, 2),
+    "Qwen2ForCausalLM": (True, False, False, 2),
+    "Qwen3ForCausalLM": (False, False, True, 2),
+    "GemmaForCausalLM": (False, False, False, 2),
+    "Gemma2ForCausalLM": (False, False, False, 4),
+    "Phi3ForCausalLM": (False, False, False, 2),
+}
+TIED_BY_DEFAULT = {"GemmaForCausalLM", "Gemma2ForCausalLM"}
+
+
+@dataclass(frozen=True)
+class ModelSize:
+    """Parameters of a causal language model, and the sizes that its activations go by.
+
+    ``total`` counts tied embeddings once; ``layer`` is one decoder layer, ``embedding`` the input embeddings, and
+    ``head`` the output ones, 0 where they are tied.
+    """
+
+    total: int
+    layers: int
+    layer: int
+    embedding: int
+    head: int
+    hidden: int
+    intermediate: int
+    vocabulary: int
+    heads: int
+    kv_heads: int
+    head_size: int
+
+    @property
+    def critic(self) -> int:
+        """Parameters of the model with a value head in the place of the language model's: one score, with a bias."""
+        return self.total - self.head + self.hidden + 1
+
+    @property
+    def root(self) -> int:
+        """Parameters outside the layers, which FSDP keeps together."""
+        return self.total - self.layers * self.layer
+
+    def adapters(self, rank: int) -> int:
+        """Parameters of LoRA adapters of ``rank`` on every linear layer of a decoder of the Llama build."""
+        attention, kv = self.heads * self.head_size, self.kv_heads * self.head_size
+        pairs = [(self.hidden, attention), *[(self.hidden, kv)] * 2, (attention, self.hidden)]
+        pairs += [(self.hidden, self.intermediate)] * 2 + [(self.intermediate, self.hidden)]
+        return self.layers * sum(rank * (into + out) for into, out in pairs)
+
+
+def of_config(config: Mapping[str, Any]) -> ModelSize | None:
+    """Return the size of the model of a ``config.json``; None of one that transformers does not know.
+
+    Decoders of the Llama build go by a formula (``tests/unit/checks/test_forecast.py`` holds it against transformers);
+    all others are built on the meta device, which takes a few seconds and no memory.
+    """
+    name = (config.get("architectures") or [""])[0]
+    return _by_formula(config, name) if name in FAMILIES else _by_transformers(config)
+
+
+def _by_formula(config: Mapping[str, Any], name: str) -> ModelSize:
+    qkv_bias, o_bias, qk_norm, norms = FAMILIES[name]
+    if name in ("LlamaForCausalLM",) and config.get("attention_bias"):
+        qkv_bias = o_bias = True
+    if name == "Qwen3ForCausalLM" and config.get("attention_bias"):
+        qkv_bias = o_bias = True
+    hidden, inner, vocabulary = config["hidden_size"], config["intermediate_size"], config["vocab_size"]
+    heads, layers = config["num_attention_heads"], config["num_hidden_layers"]
+    kv_heads = config.get("num_key_value_heads") or heads
+    size = config.get("head_dim") or (256 if name.startswith("Gemma") else hidden // heads)
+    attention, kv = heads * size, kv_heads * size
+    layer = hidden * attention + 2 * hidden * kv + attention * hidden + 3 * hidden * inner + norms * hidden
+    layer += qkv_bias * (attention + 2 * kv) + o_bias * hidden + qk_norm * 2 * size
+    if name == "LlamaForCausalLM" and config.get("mlp_bias"):
+        layer += 2 * inner + hidden
+    tied = config.get("tie_word_embeddings", name in TIED_BY_DEFAULT)
+    embedding, head = vocabulary * hidden, 0 if tied else vocabulary * hidden
+    total = layers * layer + embedding + head + hidden
+    return ModelSize(
+        total, layers, layer, embedding, head, hidden, inner, vocabulary, heads, kv_heads, size
+    )  # fmt: skip
+
+
+def _by_transformers(config: Mapping[str, Any]) -> ModelSize | None:
+    import torch
+
+    library = transformers()
+    try:
+        found = library.AutoConfig.for_model(**config)
+        with torch.device("meta"):
+            model = library.AutoModelForCausalLM.from_config(found)
+    except (ValueError, KeyError, TypeError, AttributeError, ImportError):  # not of the library, or incomplete
+        return None
+    text = found.get_text_config()
+    total = sum(each.numel() for each in model.parameters())  # tied ones come once
+    embedding, head = model.get_input_embeddings().weight.numel(), 0
+    output = model.get_output_embeddings()
+    if output is not None and output.weight is not model.get_input_embeddings().weight:
+        head = output.weight.numel()
+    layers = text.num_hidden_layers
+    heads = text.num_attention_heads
+    return ModelSize(
+        total, layers, (total - embedding - head) // layers, embedding, head, text.hidden_size,
+        getattr(text, "intermediate_size", None) or 4 * text.hidden_size, text.vocab_size, heads,
+        getattr(text, "num_key_value_heads", None) or heads,
+        getattr(text, "head_dim", None) or text.hidden_size // heads,
+    )  # fmt: skip

@@ -1,0 +1,163 @@
+"""The LLM judge of a run before it starts: its configuration, one request to see that it answers, what it will cost."""
+
+import asyncio
+import dataclasses
+from collections.abc import Sequence
+from pathlib import Path
+
+from reward.judge.config import FLAGS, ConfigError, JudgeConfig, key_faults, load, unpriced
+from reward.judge.failures import RETRIED
+from reward.judge.gateway import budget, cache
+from reward.judge.gateway.backend import USUAL_OUTPUT
+from reward.judge.gateway.gateway import OUTAGE, Answer, Gateway
+from reward.judge.keys import refused
+from reward.judge.prompts.question import typed
+from reward.judge.providers import Endpoint
+from trainer import ROOT
+from trainer.checks.finding import Finding, failures
+from trainer.settings.settings import Settings
+
+FILE = ROOT / "config" / "api_reward_config.yaml"
+# Knob -> field of the configuration.
+FIELDS = {flag.removeprefix("--").upper(): name for name, flag in FLAGS.items()}
+PROBE_SECONDS = 30.0
+PASSING = RETRIED | {"outage"}  # may be over by itself when responses are judged; a refused key may not
+PATIENCE = "; --force goes on, if it will be back by the first step"
+
+
+def is_used(settings: Settings) -> bool:
+    """Whether the judge scores, alone or in a composite."""
+    return settings.reward.kind == "judge" or "judge_score" in settings.reward.weights
+
+
+def config(settings: Settings, file: Path | None = None) -> JudgeConfig:
+    """Return the judge's configuration: the file, and over it the flags that were given.
+
+    Raises:
+        ConfigError: with every fault, one line each.
+    """
+    flags = {FIELDS[env]: settings.values[env] for env in FIELDS if env in settings.given}
+    for name in ("system_prompt", "scoring_prompt"):
+        if name in flags:
+            flags[name] = typed(str(flags[name]))
+    found = load(file or FILE, flags)
+    if found.cache == "auto":
+        return dataclasses.replace(found, cache=str(settings.output / "cache" / "judge.sqlite"))
+    return dataclasses.replace(found, cache=str(ROOT / found.cache) if found.cache else "")
+
+
+def plan(settings: Settings) -> tuple[JudgeConfig | None, list[str]]:
+    """Return the judge's configuration, if it scores, and what is wrong with it; a dry run needs no key."""
+    if not is_used(settings):
+        return None, []
+    try:
+        found = config(settings)
+    except ConfigError as error:
+        return None, list(error.faults)
+    faults = unpriced(found)
+    if found.at_limit == "continue" and set(settings.reward.weights) <= {"judge_score"}:
+        faults.append(f"config/{FILE.name}: at_limit: continue: the judge is the only reward; take at_limit: stop")
+    return found, faults if settings.dry_run else faults + key_faults(found)
+
+
+def try_out(found: JudgeConfig) -> list[Finding]:
+    """Ask each endpoint one question; return what is wrong with cache, keys, models, quotas or addresses, if anything.
+
+    A fallback is asked too: when it is needed, nobody is there to mend it. One that does not answer now can be forced:
+    a person may know that it will.
+    """
+    faults: list[Finding] = []
+    if found.cache:
+        try:
+            cache.try_out(Path(found.cache))
+        except cache.CacheError as error:
+            faults += failures("judge", [str(error)])
+    alone = [found.only(endpoint) for endpoint in found.endpoints]
+    for number, (each, answer) in enumerate(zip(alone, _answers(alone), strict=True)):
+        where = f"config/{FILE.name}: fallback[{number - 1}], {each.endpoints[0]}" if number else ""
+        passing = answer.why in PASSING
+        said = [text + PATIENCE * passing for text in _fault(where, each.endpoints[0], answer)]
+        faults += failures("judge", said, forced=passing)
+    return faults
+
+
+def out_of_reach(judges: Sequence[JudgeConfig]) -> list[str]:
+    """Ask several judges one question each; return which cannot be asked at all, and why."""
+    return [
+        fault
+        for each, answer in zip(judges, _answers(judges), strict=True)
+        if answer.why in OUTAGE
+        for fault in _fault(f"the judge {each.endpoints[0]}" if len(judges) > 1 else "", each.endpoints[0], answer)
+    ]
+
+
+def _fault(where: str, endpoint: Endpoint, answer: Answer) -> list[str]:
+    """Return why an endpoint gave no verdict, if it did not; ``where`` it is configured, if not by the flags."""
+    if answer.raw is not None:
+        return []
+    account, model = where or f"--rm_api_type {endpoint.api_type}", where or f"--rm_model {endpoint.model}"
+    meaning = {
+        "auth": f"{account}: {refused(endpoint.api_type, endpoint.address, endpoint.api_key_env)}",
+        "not_found": f"{model}: {endpoint.api_type} has no such model, or nothing answers at that URL",
+        "quota": f"{account}: the account's quota or credit is used up",
+        "no_verdict": f"{model}: it does not answer in the form that is asked for",
+    }.get(answer.why, f"{where or f'the judge {endpoint}'} does not answer ({answer.why})")
+    return [f"{meaning}: {' '.join(answer.reason.split())}"]
+
+
+def _answers(judges: Sequence[JudgeConfig]) -> list[Answer]:
+    async def ask() -> list[Answer]:
+        return [await _ask_once(each) for each in judges]  # by turns: importing an SDK, for seconds, stops all others
+
+    return asyncio.run(ask())
+
+
+async def _ask_once(found: JudgeConfig) -> Answer:
+    """Ask about one small sum, past cache and budget, and without waiting long."""
+    quick = dataclasses.replace(
+        found,
+        attempts=min(3, found.attempts),
+        deadline=PROBE_SECONDS,
+        timeout=min(PROBE_SECONDS, found.timeout),
+        cache="",
+        money_budget=None,
+        token_budget=None,
+        on_failure="unscored",
+    )
+    gateway = Gateway(quick)
+    try:
+        return await gateway.ask(found.prompts.question("1 + 1 = ?", "2", "2"))
+    finally:
+        await gateway.close()
+
+
+def forecast(settings: Settings, found: JudgeConfig, samples: int | None) -> str:
+    """Return in words about what judging ``samples`` responses takes: each of full length, none from the cache.
+
+    A judge that writes more than a short verdict costs more, and so do retries of what was billed.
+    """
+    if samples is None:
+        return f"{found.endpoints[0]}; how many calls only the data would tell"
+    words = settings.integer("MAX_PROMPT_LENGTH") + settings.integer("MAX_RESPONSE_LENGTH")
+    empty = found.prompts.question("", "", "")
+    into = samples * (budget.tokens_of(empty.system + empty.user) + words)
+    spent = found.cost(found.endpoints[0], into, samples * USUAL_OUTPUT)
+    price = found.price(found.endpoints[0])
+    text = f"about {samples:,} calls and {(into + spent.output_tokens) / 1e6:.2f} million tokens"
+    text += f", {spent.money:.2f} of money" if price else f" (no price for {found.model} in config/{FILE.name})"
+    share = max(
+        spent.money / found.money_budget if found.money_budget else 0.0,
+        (into + spent.output_tokens) / found.token_budget if found.token_budget else 0.0,
+    )
+    if share > 1:
+        text += f"; the budget may end after {1 / share:.0%} of them"
+    return text
+
+
+def samples(settings: Settings, steps: int | None, held_out: int) -> int | None:
+    """Return how many responses a run of ``steps`` steps has to score, validations included."""
+    if steps is None:
+        return None
+    every = settings.integer("TEST_FREQ")
+    validations = 1 + -(-steps // every) if every > 0 else 0
+    return steps * settings.integer("BATCH_SIZE") * settings.integer("ROLLOUT_N") + validations * held_out

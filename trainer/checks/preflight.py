@@ -1,0 +1,277 @@
+"""All that can be known to fail before Ray starts, but what follows from the composed configuration (``survey``)."""
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from data import models, parquet
+from data.report import Lengths, report
+from reward.judge.config import JudgeConfig
+from reward.model.imports import transformers
+from reward.model.preference_pairs import WARNING
+from reward.model.spec import Spec
+from reward.support.secret import excerpt
+from trainer.checks import host_checks, judge, reward_check, software
+from trainer.checks.finding import Finding, aside, failures, guarded
+from trainer.composition import reward_spec
+from trainer.composition.run_plan import Plan
+from trainer.runs import resume
+from trainer.settings.settings import Settings
+from trainer.user_error import UserError
+
+QUICK = 16 << 20  # bytes of data that a dry run reads; what is larger, or on the hub, is not looked at
+
+
+@dataclass
+class Facts:
+    """What the checks learn, which run side by side."""
+
+    files: tuple[Path, Path] | None = None
+    rows: tuple[int, int] | None = None
+    model: models.Model | None = None
+    start: resume.Start = field(default_factory=resume.Start)
+    keys: tuple[str, ...] = ()
+    exact: bool = True
+    reward_model: Spec | None = None
+    judge: JudgeConfig | None = None
+    said: list[str] = field(default_factory=list)  # of the data
+
+
+def fatal(settings: Settings, findings: Sequence[Finding]) -> list[str]:
+    """Return what starts no run: every failure, but those that ``--force`` takes upon itself."""
+    force = settings.values["FORCE"] is True
+    return [each.text for each in findings if each.state == "fail" and not (each.forced and force)]
+
+
+def look(
+    settings: Settings, say: Callable[[str], None], make: bool = True, doomed: Callable[[], None] | None = None
+) -> tuple[Plan | None, list[Finding]]:
+    """Check everything, side by side; return what was found out and, unless something is wrong, the plan.
+
+    A dry run is for a machine that may not be this one: nothing is fetched or made, nothing that takes long is read,
+    and disk, memory and packages are not looked at. What takes long comes last, and only where nothing is wrong yet:
+    making a built-in model (unless ``make`` is false: then it is known by its configuration), and trying a reward
+    model out. ``doomed`` is called as soon as one check finds what starts no run, while the others go on.
+    """
+    facts, dry = Facts(), settings.dry_run
+
+    def start(what: str, function: Callable[..., Iterator[Finding]], *given: Any) -> Future[list[Finding]]:
+        return aside(what, partial(function, *given))
+
+    data = start("data", _data, settings, facts)
+    model = start("model", _model, settings, facts)
+    first = [model, data, start("resume", _resume, settings, facts)]
+    first += [start("reward", _reward, settings, facts, data), start("judge", _judge, settings, facts)]
+    if not dry:
+        first += [start("tokenizer", _tokenizer, settings, facts, data, model), start("logger", _loggers, settings)]
+        first += [start("devices", host_checks.devices, settings), start("ray", host_checks.stale_ray)]
+        first += [start("ports", host_checks.address)]
+    if doomed:
+        for each in first:
+            each.add_done_callback(partial(_tell_early, settings, doomed))
+    findings = [finding for each in first for finding in each.result()]
+    if not fatal(settings, findings):
+        findings += guarded("model", partial(_made, settings, facts, say, make and not dry))
+    if not dry and not fatal(settings, findings):
+        findings += guarded("reward", partial(_try_reward_model, settings, facts, say))
+    for line in facts.said:
+        say(line)
+    if fatal(settings, findings) or facts.model is None or facts.files is None:
+        return None, findings
+    plan = Plan(
+        facts.model, *facts.files, facts.rows, bucket_megabytes(facts.model), facts.start, facts.keys,
+        facts.exact, facts.reward_model, facts.judge,
+    )  # fmt: skip
+    return plan, findings
+
+
+def _tell_early(settings: Settings, doomed: Callable[[], None], check: Future[list[Finding]]) -> None:
+    if check.exception() is None and fatal(settings, check.result()):
+        doomed()
+
+
+def _data(settings: Settings, facts: Facts) -> Iterator[Finding]:
+    batch = settings.integer("BATCH_SIZE")
+    try:
+        files = data_files(settings)
+        rows = (parquet.row_count(files[0]), parquet.row_count(files[1]))
+    except parquet.TooMuch:
+        facts.files = (Path("train.parquet"), Path("val.parquet"))
+        return
+    facts.files, facts.rows = files, rows
+    if rows[0] < batch:
+        yield Finding("data", "fail", f"--batch_size {batch}: {files[0]} has only {rows[0]} prompts")
+    else:
+        yield Finding("data", "ok", f"{settings.text('DATA')}: {rows[0]} prompts to train on, {rows[1]} held out")
+
+
+def _model(settings: Settings, facts: Facts) -> Iterator[Finding]:
+    spec, cache = settings.text("MODEL_PATH"), settings.output / "cache" / "models"
+    builtin = spec.startswith("builtin:")
+    fetch = not settings.dry_run and not builtin  # making one comes last
+    model = models.find(spec, cache, settings.integer("SEED"), print, fetch=fetch)
+    facts.model = model
+    faults = [] if settings.dry_run else software.device_faults(settings, model)
+    yield from failures("model", faults)
+    if slower := software.without_flash(settings):
+        yield Finding("model", "warn", slower)
+    if not faults:
+        unmade = _is_unmade(settings, model)
+        yield Finding("model", "ok", f"{spec} ({model.path})" + ", which the first launch makes" * unmade)
+
+
+def _made(settings: Settings, facts: Facts, say: Callable[[str], None], make: bool) -> Iterator[Finding]:
+    """Make a built-in model that is not there yet; then look at its tokenizer, which could not be read before."""
+    assert facts.model is not None
+    if not make or not _is_unmade(settings, facts.model):
+        return
+    spec, cache = settings.text("MODEL_PATH"), settings.output / "cache" / "models"
+    facts.model = models.find(spec, cache, settings.integer("SEED"), say)
+    yield from _tokenizer(settings, facts)
+
+
+def _is_unmade(settings: Settings, model: models.Model) -> bool:
+    """Whether it is a built-in model that the first launch has to make."""
+    return settings.text("MODEL_PATH").startswith("builtin:") and not Path(model.path).is_dir()
+
+
+def _tokenizer(settings: Settings, facts: Facts, *needed: Future[list[Finding]]) -> Iterator[Finding]:
+    """The model's tokenizer and chat template on the data; of data with faults, these are all there is to say."""
+    if any(finding.what == "data" and finding.state == "fail" for each in needed for finding in each.result()):
+        return
+    model, files = facts.model, facts.files
+    if model is None or files is None or _is_unmade(settings, model):
+        return
+    facts.rows, facts.exact = _tell_of_data(settings, model, files, facts.said.append)
+    yield Finding("tokenizer", "ok", facts.said[-1].removeprefix("data: "))
+
+
+def _resume(settings: Settings, facts: Facts) -> Iterator[Finding]:
+    facts.start, faults = resume.start(settings)
+    yield from failures("resume", faults)
+    if facts.start.checkpoint:
+        yield Finding("resume", "ok", f"from {facts.start.checkpoint}")
+
+
+def _loggers(settings: Settings) -> Iterator[Finding]:
+    faults = software.logger_faults(settings)
+    yield from failures("settings", faults)
+    if not faults:
+        yield Finding("settings", "ok", f"{len(settings.given)} given, the rest by default")
+
+
+def _judge(settings: Settings, facts: Facts) -> Iterator[Finding]:
+    facts.judge, faults = judge.plan(settings)
+    yield from failures("judge", faults)
+    if facts.judge is None or faults or settings.dry_run:
+        return
+    found = judge.try_out(facts.judge)
+    yield from found
+    if not found:
+        named = " and ".join(map(str, facts.judge.endpoints))
+        yield Finding("judge", "ok", f"{named}: the key is there, and a question was answered")
+
+
+def _reward(settings: Settings, facts: Facts, data: Future[list[Finding]]) -> Iterator[Finding]:
+    """The reward on real rows, and what can be told of a reward model without its weights."""
+    facts.reward_model = _reward_model(settings)
+    faults = reward_check.function_faults(settings)
+    yield from failures("reward", faults)
+    data.result()
+    if faults or settings.dry_run or facts.files is None:
+        return
+    try:
+        found = reward_check.try_out(settings, facts.files[0])
+    except UserError as error:
+        broken = any("reward_fn is at fault" in fault for fault in error.faults)
+        yield from failures("reward", list(error.faults), forced=not broken)
+        return
+    facts.keys = found.keys
+    facts.said[:0] = [f"reward: {line}" for line in found.lines]
+    for line in found.lines:
+        yield Finding("reward", "ok", line)
+
+
+def _try_reward_model(settings: Settings, facts: Facts, say: Callable[[str], None]) -> Iterator[Finding]:
+    spec, model, files = facts.reward_model, facts.model, facts.files
+    if spec is None or model is None or files is None or not Path(model.path).is_dir():
+        return
+    from trainer.checks import reward_model
+
+    lines: list[str] = []
+    facts.reward_model = reward_model.check(settings, spec, model.path, files[0], lines.append)
+    for line in lines:
+        if line.startswith(WARNING):  # which a launch tells with all that is to know of
+            yield Finding("reward", "warn", f"reward model: {line.removeprefix(WARNING)}")
+        else:
+            say(f"reward model: {line}")
+            yield Finding("reward", "ok", f"reward model: {line}")
+    yield Finding("reward", "ok", f"{settings.text('REWARD_MODEL_PATH')} can be used")
+
+
+def _reward_model(settings: Settings) -> Spec | None:
+    """Return the reward model, sound as far as can be told without its weights; None where there is none.
+
+    Raises:
+        UserError: with its faults.
+    """
+    if not settings.reward.by_model or reward_spec.is_overridden(settings):
+        return None
+    from trainer.checks import reward_model  # brings torch, which other runs do without
+
+    return reward_model.plan(settings, software.CPU_HEAD_SIZES if settings.text("DEVICE") == "cpu" else ())
+
+
+def data_files(settings: Settings) -> tuple[Path, Path]:
+    """Return the parquet files of the training and the held-out prompts.
+
+    Raises:
+        DataError: with every fault of the data.
+        TooMuch: in a dry run, of data that takes long to read.
+    """
+    rules = settings.reward.by_rule and not reward_spec.is_overridden(settings)
+    cache, most = settings.output / "cache" / "data", QUICK if settings.dry_run else None
+    return parquet.prepare(settings.text("DATA"), settings.text("VAL_DATA"), cache, rules, most)
+
+
+def _tell_of_data(
+    settings: Settings, model: models.Model, files: tuple[Path, Path], say: Callable[[str], None]
+) -> tuple[tuple[int, int], bool]:
+    """Say what is in the data; return how many prompts there are to train on, less those too long, and held out.
+
+    The other value is whether that is exact.
+
+    Raises:
+        UserError: too few prompts are left for one batch, or the model has no chat template.
+    """
+    limit, batch = settings.integer("MAX_PROMPT_LENGTH"), settings.integer("BATCH_SIZE")
+    name, library = settings.text("MODEL_PATH"), transformers()
+    try:
+        tokenizer = library.AutoTokenizer.from_pretrained(model.path, trust_remote_code=False)
+        found = report(*files, tokenizer, limit)
+    except Exception as error:  # of a stranger's tokenizer or template
+        reason = str(error).strip().splitlines() or [type(error).__name__]
+        raise UserError(
+            f"--model {name}: its tokenizer cannot make prompts of the data: {excerpt(reason[0], 300)}"
+        ) from None
+    for line in found.lines(settings.text("REWARD_FN")):
+        say(line)
+    lengths = found.lengths or Lengths(0, 0, 0, 0.0, limit)
+    left = found.rows - round(lengths.too_long * found.rows)
+    if left < batch:
+        raise UserError(
+            f"--max_prompt_length {limit}: {left} of {found.rows} prompts are not longer, and a batch has {batch}; "
+            f"the longest measured has {lengths.longest} tokens: raise it, or lower --batch_size"
+        )
+    return (left, found.held_out), lengths.measured >= found.rows
+
+
+def bucket_megabytes(model: models.Model) -> int:
+    """Return the size of the buffer that carries weights to vLLM: the largest tensor in float32 must fit."""
+    text = model.config.get("text_config", model.config)
+    assert isinstance(text, dict)
+    largest = int(text.get("vocab_size", 0)) * int(text.get("hidden_size", 0)) * 4
+    return max(64, -(-largest // (1 << 20)) + 16)

@@ -1,0 +1,155 @@
+"""The reward of a run, tried on real rows before anything is started; and its specification for ``reward``."""
+
+import contextlib
+import dataclasses
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from data import parquet
+from reward import custom
+from reward.checks import reward_check
+from reward.support.wording import expanded, path_fault, shown
+from trainer.composition.reward_spec import is_overridden, reward_fn
+from trainer.settings.settings import Settings
+from trainer.user_error import UserError
+
+ROWS = 32
+SECONDS = 900  # for all answers of all rows: code has 10 s for each, a function of the user's --reward_timeout
+HINTS = {
+    "data_source": "write the data_source that the reward knows into the data",
+    "ground_truth": "write the ground truth as the reward reads it",
+    "extraction": "the reward does not find a right answer, or gives everything the same (--no_reward_check if meant)",
+    "reward_fn": "mend the function",
+}
+
+
+def function_faults(settings: Settings) -> list[str]:
+    """Return what can be said against ``--reward_fn`` at a glance: its file is not there."""
+    spec = settings.text("REWARD_FN")
+    place = spec.rpartition(":")[0] if ":" in spec else spec
+    if place.endswith(".py") and (fault := path_fault(expanded(place))):
+        return [f"--reward_fn {shown(spec)}: {fault}"]
+    if place.endswith(".py") and not expanded(place).is_file():
+        return [f"--reward_fn {shown(spec)}: there is no file {shown(expanded(place).absolute())}"]
+    return []
+
+
+def try_out(settings: Settings, train_file: Path) -> reward_check.Verdict:
+    """Score good and bad answers of 32 rows, if rules or a function of the user's score them.
+
+    Raises:
+        UserError: they cannot be told apart, and not by ``--no_reward_check``; or the function breaks.
+    """
+    own = reward_fn(settings)
+    if is_overridden(settings) or not (own or settings.reward.by_rule):
+        return reward_check.Verdict()
+    verdict = _in_a_process(own, parquet.sample(train_file, ROWS), _limit(settings))
+    lenient = settings.values["REWARD_CHECK"] is False or settings.values["FORCE"] is True
+    if lenient and all(each.at_fault != "reward_fn" for each in verdict.findings):
+        said = [f"good and bad answers are not told apart: {each.message}" for each in verdict.findings]
+        return dataclasses.replace(verdict, findings=(), lines=tuple(said) or verdict.lines)
+    if verdict.findings:
+        what = f"--reward_fn {shown(settings.text('REWARD_FN'), 160)}" if own else "the rules"
+        raise UserError(
+            *(
+                f"{what} cannot be trained on, {each.at_fault} is at fault: {each.message}; {HINTS[each.at_fault]}"
+                for each in verdict.findings
+            )
+        )
+    return verdict
+
+
+def import_faults(settings: Settings) -> list[str]:
+    """Import ``--reward_fn`` in a process that is ended at its limit; return what is wrong with it."""
+    own = reward_fn(settings)
+    return [each.message for each in _in_a_process(own, [], _limit(settings)).findings] if own else []
+
+
+def _limit(settings: Settings) -> float:
+    return float(str(settings.values["REWARD_TIMEOUT"]))
+
+
+def _in_a_process(own: str, rows: list[dict[str, Any]], limit: float) -> reward_check.Verdict:
+    """Check in a process that a stranger's function may end, hang or fill with prints.
+
+    It is killed, with all that it has started, when the import or one answer takes more than ``limit`` seconds: from
+    outside, so that neither a blocked signal nor a loop in C, which holds Python's lock, is in the way.
+    """
+    with tempfile.TemporaryDirectory(prefix="ppo-kit-check-") as folder:
+        result, given = Path(folder) / "verdict.json", Path(folder) / "rows.json"
+        given.write_text(json.dumps(rows, default=str), encoding="utf-8")
+        with given.open("rb") as stdin:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "reward.checks.reward_check", own, str(result)],
+                stdin=stdin,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+            try:
+                said = _follow(process, result, own, limit)
+            finally:
+                _kill(process)
+        if not result.exists():
+            return reward_check.Verdict((reward_check.Finding("reward_fn" if own else "extraction", said),))
+        read = json.loads(result.read_text(encoding="utf-8"))
+    findings = tuple(reward_check.Finding(**each) for each in read["findings"])
+    return reward_check.Verdict(findings, tuple(read["lines"]), tuple(read["keys"]), tuple(read["unchecked"]))
+
+
+def _follow(process: subprocess.Popen[bytes], result: Path, own: str, limit: float) -> str:
+    """Wait for the process until it has ended or is at a limit; return why it leaves no verdict, if it does not."""
+    assert process.stdout is not None
+    os.set_blocking(process.stdout.fileno(), False)
+    tail, called, started = b"", 0, time.monotonic()
+    last, mark = started, Path(f"{result}.called")
+    while process.poll() is None:
+        while new := process.stdout.read(1 << 16):
+            tail = (tail + new)[-4096:]
+            if time.monotonic() - last > limit:
+                break
+        if own and mark.exists() and mark.stat().st_mtime_ns != called:
+            called, last = mark.stat().st_mtime_ns, time.monotonic()
+        now = time.monotonic()
+        if own and now - last > limit:
+            return _too_long(own, called > 0, limit)
+        if now - started > SECONDS:
+            return f"its answers are not scored after {SECONDS} s"
+        time.sleep(0.01)
+    tail += process.stdout.read() or b""
+    lines = tail.decode(errors="replace").strip().splitlines()
+    return f"the check ends without a verdict: {_last(lines, process.returncode)}"
+
+
+def _last(lines: list[str], status: int) -> str:
+    if status < 0:
+        return f"its process is ended by {signal.Signals(-status).name}"
+    return shown(lines[-1], 300) if lines else f"it ended with status {status}"
+
+
+def _too_long(own: str, called: bool, limit: float) -> str:
+    place, _, name = own.rpartition(":") if ":" in own else (own, "", custom.DEFAULT_NAME)
+    what = f"function {name} of {shown(place)} takes" if called else f"importing {shown(place)} takes"
+    return f"{what} more than {limit:g} s{' for one answer' * called} and was ended (--reward_timeout)"
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """End the process and all that came from it."""
+    with contextlib.suppress(psutil.Error):
+        for each in psutil.Process(process.pid).children(recursive=True):
+            with contextlib.suppress(psutil.Error):
+                each.kill()
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    if process.stdout is not None:
+        process.stdout.close()

@@ -1,0 +1,169 @@
+"""Everything that is looked at before a launch, and by ``./train.sh check``: one list of findings, and a forecast."""
+
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from omegaconf import DictConfig, OmegaConf
+
+from trainer import ROOT
+from trainer.checks import host_checks, preflight
+from trainer.checks.finding import Finding, failures, guarded
+from trainer.checks.forecast import advice, host, memory, model, table
+from trainer.checks.forecast.run import RunSize
+from trainer.composition import compose, config_environment, run_plan
+from trainer.runs import folders, resume
+from trainer.settings.batch_shape import Shape
+from trainer.settings.no_effect import without_effect
+from trainer.settings.settings import Settings
+from trainer.settings.verl_schema import config_files
+from trainer.user_error import UserError
+
+GIB = 1 << 30
+LEAST_DISK = 2 * GIB
+
+
+@dataclass(frozen=True)
+class Survey:
+    """What was found out; plan, run and configuration are None where something is wrong before them."""
+
+    findings: tuple[Finding, ...]
+    forecast: tuple[str, ...] = ()
+    plan: run_plan.Plan | None = None
+    run: folders.Run | None = None
+    config: DictConfig | None = None
+
+
+def survey(
+    settings: Settings,
+    say: Callable[[str], None],
+    tmp: Path,
+    make: bool = True,
+    doomed: Callable[[], None] | None = None,
+) -> Survey:
+    """Look at everything; ``make`` and ``doomed`` as in ``preflight.look``, ``tmp`` as of ``of_config``."""
+    run, findings = None, failures("config", config_files.of_files(ROOT, settings.output / "cache"))
+    try:
+        run = folders.new_run(settings)
+    except UserError as error:
+        findings += failures("run", list(error.faults))
+    if faults := folders.output_faults(settings):  # where all that follows writes
+        if doomed:
+            doomed()
+        return Survey((*findings, *failures("disk", faults)))
+    if doomed and (run is None or findings):
+        doomed()
+    plan, found = preflight.look(settings, say, make and run is not None, doomed)
+    findings += found
+    if idle := without_effect(settings.values, settings.given, settings.reward.kind):
+        findings.append(Finding("settings", "warn", idle))
+    if plan is None or run is None or any(each.what == "config" for each in findings):
+        return Survey((*findings, *([] if settings.dry_run else guarded("disk", partial(_space, settings, 0)))))
+    configs: list[DictConfig] = []
+    findings += guarded("batch", partial(_composed, settings, plan, run, tmp, configs))
+    forecast: list[str] = []
+    for config in configs:
+        findings += guarded("memory", partial(_capacity, settings, plan, config, forecast))
+    return Survey(tuple(findings), tuple(forecast), plan, run, configs[0] if configs else None)
+
+
+def _composed(
+    settings: Settings, plan: run_plan.Plan, run: folders.Run, tmp: Path, configs: list[DictConfig]
+) -> Iterator[Finding]:
+    """Verl's configuration, and the sizes that it divides by one another."""
+    config = compose.resolve(config_environment.of_config(settings, plan, run, tmp), settings)
+    plain, total = OmegaConf.to_container(config), plan.total_steps(settings)
+    assert isinstance(plain, dict)
+    with compose.blaming(settings.overrides):
+        shape = Shape.of_config(config, plan.model.config)
+        faults = [*compose.unfit(config), *shape.faults(), *resume.faults(plan.start, plain, run.folder)]
+    if not plan.start.again and total is not None and 0 < total <= plan.start.step:
+        faults.append(
+            f"--resume {settings.text('RESUME')}: its last checkpoint is of step {plan.start.step}, which is not "
+            f"before step {total}, where this run ends; raise --total_steps or --epochs"
+        )
+    for fault in faults:
+        yield Finding("batch", "fail", fault)
+    if faults:
+        return
+    configs.append(config)
+    samples, padded = shape.batch * shape.samples, shape.totals()[0]
+    text = f"{shape.batch} prompts x {shape.samples} on {shape.ranks} rank{'s' * (shape.ranks > 1)}"
+    text += f" ({', '.join(settings.fitted)}: the nearest that fits)" if settings.fitted else ""
+    if padded > samples:
+        text += f": no multiple of --mini_batch_size, so verl adds {padded - samples} empty samples to each step"
+    yield Finding("batch", "warn" if padded > samples else "ok", text)
+
+
+def _capacity(settings: Settings, plan: run_plan.Plan, config: DictConfig, forecast: list[str]) -> Iterator[Finding]:
+    """The forecast, against what the machine has."""
+    size = model.of_config(plan.model.config) if plan.model.config else None
+    with compose.blaming(settings.overrides):
+        run = RunSize.of_config(config)
+    gpus = [] if settings.dry_run or run.device == "cpu" else host_checks.gpus()
+    device = min((gpu.total for gpu in gpus), default=None)
+    if size is None:
+        yield Finding("memory", "warn", f"no forecast: the sizes of {settings.text('MODEL_PATH')} are not known")
+    else:
+        forecast += table.lines(size, run, device)
+    if settings.dry_run:
+        return
+    if size is not None and device is not None:
+        yield from on_gpus(size, run, device)
+    if size is not None:
+        yield _host(size, run)
+    yield from _space(settings, host.disk(size, run) if size else 0)
+    if run.device == "cpu":
+        yield _shared_memory(plan.bucket_mb * run.local_ranks << 20)
+
+
+def on_gpus(size: model.ModelSize, run: RunSize, device: int) -> Iterator[Finding]:
+    """The peak of one GPU against its memory of ``device`` bytes."""
+    peak = max(advice.on_device(size, run, device).values())
+    text = f"{peak / GIB:.1f} of {device / GIB:.1f} GiB of each GPU at the peak"
+    if advice.fits(size, run, device):
+        yield Finding("memory", "ok", text)
+    else:
+        yield Finding("memory", "fail", f"{text}; try {advice.suggestion(size, run, device)}", forced=True)
+
+
+def _host(size: model.ModelSize, run: RunSize) -> Finding:
+    needed, (free, total) = host.host_memory(size, run), host_checks.host_limit()
+    text = f"about {needed / GIB:.1f} GiB of the host's {total / GIB:.1f}, of which {free / GIB:.1f} are free"
+    if needed > total:
+        smaller = advice.suggestion(size, run, max(1, (total - needed) // run.local_ranks + run_peak(size, run)))
+        return Finding("memory", "fail", f"{text}; try {smaller}", forced=True)
+    return Finding("memory", "warn" if needed > free else "ok", text + "; end other programs" * (needed > free))
+
+
+def run_peak(size: model.ModelSize, run: RunSize) -> int:
+    """Return the peak of one rank."""
+    return max(memory.peaks(memory.of_rank(size, run)).values())
+
+
+def _space(settings: Settings, needed: int) -> Iterator[Finding]:
+    """Free disk against checkpoints: those that are kept, one more while it is written, and the export."""
+    folder = settings.output
+    free, needed = _free(folder), max(needed, LEAST_DISK)
+    if free < needed:
+        text = f"{folder}: {free / GIB:.1f} GiB of disk are free and a run needs {needed / GIB:.0f} GiB; free some, "
+        text += "lower --keep, or name another disk with --output_dir"
+        yield Finding("disk", "fail", text, forced=True)
+    else:
+        yield Finding("disk", "ok", f"{free / GIB:.0f} GiB free, {needed / GIB:.1f} needed")
+
+
+def _shared_memory(needed: int) -> Finding:
+    free = shutil.disk_usage("/dev/shm").free
+    if free >= needed:
+        return Finding("/dev/shm", "ok", f"{free >> 20} MiB free, {needed >> 20} needed")
+    text = f"/dev/shm has {free >> 20} MiB free and the weights need {needed >> 20} MiB there on their way to vLLM; "
+    return Finding("/dev/shm", "fail", text + "give it more (docker run --shm-size=2g)", forced=True)
+
+
+def _free(path: Path) -> int:
+    while not path.exists():
+        path = path.parent
+    return shutil.disk_usage(path).free

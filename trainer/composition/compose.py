@@ -1,0 +1,144 @@
+"""From settings to the fully resolved configuration of verl: ``config/ppo.yaml`` over verl's ``ppo_trainer``."""
+
+import contextlib
+import math
+import os
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from hydra.errors import HydraException
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+from reward.support import redact
+from reward.support.secret import holds_secret
+from reward.support.wording import OF_PYTHON, shown
+from trainer.algorithm.conflicts import of_sampling, of_schedule
+from trainer.composition import resolvers
+from trainer.settings.knobs import load_knobs
+from trainer.settings.settings import Settings, as_env
+from trainer.settings.verl_schema import config_files, settings_tree
+from trainer.user_error import UserError
+
+# What comes up where a setting is missing, null or of another type.
+READING = (HydraException, OmegaConfBaseException, AttributeError, TypeError, ValueError, LookupError, ArithmeticError)
+
+resolvers.register()
+
+
+def resolve(environment: Mapping[str, str], settings: Settings) -> DictConfig:
+    """Compose the configuration with ``environment`` as the env vars that the YAML files read.
+
+    Raises:
+        UserError: an override does not parse or contradicts a knob, or a knob was given that the YAML files no longer
+            read.
+    """
+    with _environment(environment):
+        try:
+            config = settings_tree.compose_files(settings.text("DEVICE"), settings.reward.kind, settings.overrides)
+            OmegaConf.resolve(config)
+        except READING as error:
+            raise UserError(_one_line(error, settings.overrides)) from None
+    with blaming(settings.overrides):
+        faults = _unread_knobs(config, settings)
+        faults += of_schedule(config.actor_rollout_ref.actor.optim, config.trainer.v1.ppo_kit.target_kl)
+        faults += config_files.of_resolved(config, settings.overrides)
+        faults += of_sampling(config.actor_rollout_ref.rollout, config.algorithm.rollout_correction.bypass_mode)
+    if faults:
+        raise UserError(*faults)
+    return config
+
+
+@contextlib.contextmanager
+def blaming(overrides: tuple[str, ...]) -> Iterator[None]:
+    """Tell what fails where the configuration is read as the fault of ``overrides``, if there are any.
+
+    Raises:
+        UserError: they leave out a setting that is read, or make it another kind of thing.
+    """
+    try:
+        yield
+    except READING as error:
+        if not overrides:
+            raise
+        raise UserError(_one_line(error, overrides)) from error
+
+
+def _one_line(error: Exception, overrides: tuple[str, ...]) -> str:
+    """Return what is wrong, and at which setting, without the names of omegaconf's errors."""
+    text = re.sub(r"^\w+ raised while resolving interpolation: ", "", str(error).strip()).strip('"')
+    cause, text = error.__cause__, next(iter(text.splitlines()), "")
+    if isinstance(cause, OmegaConfBaseException) and cause.key is not None:
+        text = f"{text} ({str(cause).splitlines()[0]})"
+    if not text or OF_PYTHON.search(text) or "not in struct" in text:
+        key = getattr(error, "full_key", None)
+        what = f"{key}, or what it is computed from," if key else "a setting that is read"
+        text = f"{what} is missing, or of another type than is read"
+    which = f"config/ or an override for verl ({shown(' '.join(overrides), 200)})" if overrides else "config/"
+    return f"{which}: {shown(text, 300)}"
+
+
+def _unread_knobs(config: DictConfig, settings: Settings) -> list[str]:
+    """Numbers that a person gave and that do not arrive, as a YAML file holds a number of its own."""
+    overridden = {word.lstrip("+~").split("=", 1)[0] for word in settings.overrides}
+    faults = []
+    for knob in load_knobs():
+        wanted = settings.values[knob.env]
+        if knob.env not in settings.given or knob.type not in ("int", "float") or not isinstance(wanted, int | float):
+            continue
+        for key in set(knob.key.split()) - overridden:
+            found = select(config, key)
+            if knob.env not in ("EPOCHS", "MICRO_BATCH_SIZE") and found not in (wanted, math.inf):  # inf: switched off
+                faults.append(
+                    f"--{knob.flag} {as_env(wanted)} does not reach verl, as config/*.yaml sets {key} to {found}; "
+                    f"have it read ${{oc.decode:${{oc.env:{knob.env}}}}} again, or leave the flag out"
+                )
+    return faults
+
+
+@contextlib.contextmanager
+def _environment(values: Mapping[str, str]) -> Iterator[None]:
+    before = dict(os.environ)
+    os.environ.update(values)
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+
+
+def write(config: DictConfig, path: Path) -> None:
+    """Write ``config`` as the YAML file that verl is started with.
+
+    Raises:
+        UserError: it holds a secret of the environment, or text that verl would take for an interpolation.
+    """
+    if faults := unfit(config):
+        raise UserError(*faults)
+    redact.write_text(path, OmegaConf.to_yaml(config))
+
+
+def unfit(config: DictConfig) -> list[str]:
+    """Return what keeps ``config`` from being written: secrets, and text that verl would take for an interpolation."""
+    return list(_unfit(OmegaConf.to_container(config), ""))
+
+
+def _unfit(node: Any, key: str) -> Iterator[str]:
+    if isinstance(node, dict):
+        for name, value in node.items():
+            yield from _unfit(value, f"{key}.{name}" if key else str(name))
+    elif isinstance(node, list):
+        for value in node:
+            yield from _unfit(value, key)
+    elif isinstance(node, str):
+        if "${" in node:
+            yield f"{key}={node!r}: verl would take the ${{ in it for an interpolation; leave it out"
+        if env := holds_secret(node):
+            yield f"{key} holds the value of {env}: a secret stays in the environment, never in a file"
+
+
+def select(config: DictConfig, key: str) -> Any:
+    """Return the value at a dotted ``key``; None where there is none."""
+    return OmegaConf.select(config, key)

@@ -1,0 +1,37 @@
+"""What the checks before a launch found out, beside the settings."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from data import models
+from reward.judge.config import JudgeConfig
+from reward.model.spec import Spec
+from trainer.runs import resume
+from trainer.settings.settings import Settings
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What the checks found out, beside the settings."""
+
+    model: models.Model
+    train_file: Path
+    val_file: Path
+    rows: tuple[int, int] | None  # prompts to train on, and held out; None in a dry run that did not read them
+    bucket_mb: int
+    start: resume.Start = field(default_factory=resume.Start)
+    reward_keys: tuple[str, ...] = ()  # what --reward_fn returns
+    exact: bool = True  # whether each prompt was measured; of many, a sample is, and verl may leave out a few more
+    reward_model: Spec | None = None
+    judge: JudgeConfig | None = None
+
+    def steps_per_epoch(self, settings: Settings) -> int | None:
+        """Return how many whole batches one pass over the data has."""
+        return None if self.rows is None else self.rows[0] // settings.integer("BATCH_SIZE")
+
+    def total_steps(self, settings: Settings) -> int | None:
+        """Return at which step the run ends; None where only the data would tell."""
+        asked, steps = settings.values["TOTAL_STEPS"], self.steps_per_epoch(settings)
+        if isinstance(asked, int):
+            return asked
+        return None if steps is None else steps * settings.integer("EPOCHS")

@@ -1,0 +1,58 @@
+"""The python of a run without a GPU: a script that stands in for it, and the fork server behind that script."""
+
+import contextlib
+import os
+import shlex
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from trainer import ROOT
+
+
+@dataclass(frozen=True)
+class ForkServer:
+    """The server under its guard, and the script by which processes come from it."""
+
+    python: Path
+    process: "subprocess.Popen[bytes]"
+
+    def end(self) -> None:
+        """End it, as no run is going to need it: its imports take one core from whoever tells why."""
+        if self.process.poll() is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self.process.pid, signal.SIGTERM)
+
+
+def start(folder: Path, environment: Mapping[str, str]) -> ForkServer | None:
+    """Start the fork server of the run whose temporary folder is ``folder``.
+
+    Its imports take some 20 s, so this comes first. Who needs a process meanwhile waits for them. Where no file in
+    ``folder`` can be executed (mounted ``noexec``), there is no server, and None is returned.
+    """
+    path, script = folder / "fork.sock", folder / "python"
+    words = [sys.executable, "-S", "-E", str(ROOT / "trainer" / "cpu" / "fork_client.py"), str(path), sys.executable]
+    script.write_text(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n', encoding="utf-8")
+    script.chmod(0o755)
+    if not os.access(script, os.X_OK):
+        return None
+    alive, _ = os.pipe()  # the other end closes when this process ends, which tells the guard
+    with socket.socket(socket.AF_UNIX) as listener, (folder / "fork_server.log").open("wb") as output:
+        listener.bind(str(path))
+        listener.listen(64)
+        server = [sys.executable, "-m", "trainer.cpu.fork_server", str(listener.fileno())]
+        process = subprocess.Popen(
+            [sys.executable, "-m", "trainer.launch.watchdog", str(folder), *server],
+            stdin=alive,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            env={**environment, "VLLM_LOGGING_LEVEL": "WARN"},  # as verl has it in each of Ray's workers
+            pass_fds=[listener.fileno()],
+            start_new_session=True,
+        )
+    os.close(alive)
+    return ForkServer(script, process)

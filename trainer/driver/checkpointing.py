@@ -1,0 +1,97 @@
+"""When a checkpoint is saved, what is removed for it, and what happens while the disk is full.
+
+A save that does not fit is lost with an alarm and made up for as soon as there is room: training goes on. The one of
+the last step is waited for, as nothing comes after it.
+"""
+
+import logging
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from trainer.runs import checkpoints
+
+logger = logging.getLogger(__name__)
+GIB = 1 << 30
+RESERVE = 256 << 20  # bytes left free beside a checkpoint, for logs and rollouts
+PATIENCE = 1800.0  # seconds that the last save waits for room
+LACKING = "checkpoint/lacking_gib"  # the metric that trainer/monitor/alarms.py looks at
+
+
+class DiskFullError(Exception):
+    """The last checkpoint could not be saved."""
+
+
+@dataclass
+class Saver:
+    """Saves the checkpoints of one run into ``root``.
+
+    ``facts`` are written into each checkpoint; ``least`` is what one takes at least, in bytes, before there is one to
+    go by.
+    """
+
+    root: Path
+    keep: int
+    keep_best: bool
+    facts: Mapping[str, Any]
+    least: int = 0
+    free: Callable[[Path], int] = checkpoints.free
+    patience: float = PATIENCE
+    owed: bool = False  # whether a save was lost since the last one
+    metrics: dict[str, float] = field(default_factory=dict)
+
+    def save(self, step: int, write: Callable[[Path], None], last: bool = False) -> None:
+        """Save the checkpoint of ``step`` by ``write``, which fills its folder, and remove those past ``keep``.
+
+        Raises:
+            DiskFullError: it is the ``last``, and there was no room for ``PATIENCE`` seconds.
+        """
+        self.root.mkdir(parents=True, exist_ok=True)
+        deadline = time.monotonic() + self.patience
+        while (lacking := self._lacking() or self._write(step, write)) and last:
+            text = f"checkpoint of step {step} waits: the disk of {self.root} lacks {lacking / GIB:.1f} GiB"
+            if time.monotonic() >= deadline:
+                raise DiskFullError(f"{text}; free some, and go on with --resume")
+            logger.warning(f"{text}; free some")
+            time.sleep(min(30.0, self.patience / 10))
+        self.owed = lacking > 0
+        self.metrics = {LACKING: lacking / GIB} if lacking else {}
+        if not lacking:
+            checkpoints.prune(self.root, self.keep, self.keep_best)
+
+    def scored(self, step: int, score: checkpoints.Score) -> None:
+        """Take what the validation of ``step`` found."""
+        folder = checkpoints.folder_of(self.root, step)
+        if folder.is_dir():
+            checkpoints.set_score(folder, score)
+            checkpoints.prune(self.root, self.keep, self.keep_best)
+
+    def _needed(self) -> int:
+        newest = checkpoints.latest(self.root)
+        return RESERVE + (self.least if newest is None else checkpoints.size(newest))
+
+    def _lacking(self) -> int:
+        return checkpoints.make_room(self.root, self._needed(), self.keep_best, self.free)
+
+    def _write(self, step: int, write: Callable[[Path], None]) -> int:
+        """Write and commit; return how many bytes are lacking where the disk turns out to be full meanwhile."""
+        folder = checkpoints.folder_of(self.root, step)
+        checkpoints.begin(folder)
+        try:
+            write(folder)
+            checkpoints.commit(folder, self.facts)
+        except Exception:
+            written = checkpoints.size(folder)
+            lacking = self._needed() - written - self.free(self.root)
+            if self.free(self.root) >= RESERVE:
+                raise  # of something else
+            checkpoints.remove(folder)
+            return max(lacking, 1)
+        return 0
+
+
+def weight_bytes(model: Path) -> int:
+    """Return the bytes of a model's weights, which a checkpoint takes at least; 0 of one that is not in a folder."""
+    return sum(path.stat().st_size for path in model.glob("*.safetensors"))

@@ -1,0 +1,303 @@
+"""The kit's PPO trainer: verl's synchronous V1 trainer, under its own name (``trainer.v1.trainer_mode``).
+
+The mathematics is in ``trainer.algorithm``; here is when in a step it takes place.
+"""
+
+import logging
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import ray
+from omegaconf import OmegaConf
+from transfer_queue import KVBatchMeta
+from verl.trainer.distillation import is_distillation_enabled
+from verl.trainer.ppo.v1.trainer_base import register_trainer
+from verl.trainer.ppo.v1.trainer_sync import PPOTrainerSync
+from verl.utils.config import omega_conf_to_dataclass
+
+from reward.judge.gateway import ray_actor
+from reward.model.spec import Spec
+from reward.support.moments import RunningMoments
+from reward.support.secret import hidden_in
+from reward.zscore import ZScores
+from trainer.algorithm import finite_check, kl, losses, state
+from trainer.algorithm.metrics import watched
+from trainer.algorithm.options import Options
+from trainer.driver import checkpoint_copies, checkpointing, early_stop, network_check, queue_samples, step, validation
+from trainer.driver.judge_watch import JudgeWatch
+from trainer.runs import checkpoint_config, checkpoints, metrics_file
+from trainer.runs.checkpoint_pickles import strict_loading
+from trainer.workers.engine import forward_passes
+from trainer.workers.engine.response_logits import ENTROPY_TOLD
+from trainer.workers.rollout.client import BatchClient
+
+logger = logging.getLogger(__name__)
+# What verl's metrics say of rewards, by the beginning of their names.
+OF_VERDICTS = ("critic/score/", "critic/rewards/", "critic/advantages/", "critic/returns/", "critic/v")
+
+
+@register_trainer("ppo_kit")
+class KitPPOTrainer(PPOTrainerSync):  # type: ignore[misc]
+    """As ``sync``, with the options of ``trainer.v1.ppo_kit``, and a critic that works beside LoRA."""
+
+    def __init__(self, config: Any) -> None:
+        super().__init__(config)
+        self.trainer_mode = "sync"  # verl takes every other name for an asynchronous trainer
+        self.options = Options.of(config)
+        self.running = RunningMoments()
+        self.judge = JudgeWatch()
+        self.unscored: frozenset[str] = frozenset()  # keys of this step's samples without a verdict
+        self.scored_share = 1.0
+        self.reward_models: list[Any] = []  # actors
+        kwargs = config.reward.custom_reward_function.get("reward_kwargs") or {}
+        self.reward_model = Spec.loads(kwargs["model"]) if kwargs.get("model") else None
+        running = self.reward_model is not None and self.reward_model.normalize == "running"
+        self.zscores = ZScores.of(kwargs.get("composite") or "", running)
+        if config.algorithm.use_kl_in_reward:
+            control = config.algorithm.kl_ctrl
+            self.kl_ctrl_in_reward = kl.controller(control.type, control.kl_coef, control.target_kl, control.horizon)
+        self.copies = checkpoint_copies.Copies(self.options.apart)
+        self.saver = checkpointing.Saver(
+            Path(config.trainer.default_local_dir),
+            self.options.keep,
+            self.options.keep_best,
+            {"settings": checkpoint_config.of_checkpoint(OmegaConf.to_container(config, resolve=True))},
+            checkpointing.weight_bytes(Path(config.actor_rollout_ref.model.path)),
+        )
+
+    def _setup(self) -> None:
+        """Set up as verl does, a reward model of the transformers engine first; then give workers the kit's losses.
+
+        Before all of it, several machines show that they reach one another.
+        """
+        trainer = self.config.trainer
+        if trainer.nnodes > 1:
+            print(network_check.check(trainer.nnodes, trainer.n_gpus_per_node, trainer.device == "cuda"), flush=True)
+        if self.reward_model is not None and self.reward_model.actors:
+            from reward.model.serving import actor as reward_actor
+
+            self.reward_models = reward_actor.start(self.reward_model)
+        super()._setup()
+        options, folder = self.options, self.config.trainer.default_local_dir
+        if self.use_critic:
+            delta = options.huber_delta if options.value_loss == "huber" else None
+            critic = omega_conf_to_dataclass(self.config.critic)
+            self.critic_wg.set_loss_fn(partial(losses.critic_loss, config=critic, folder=folder, huber_delta=delta))
+        if is_distillation_enabled(self.config.get("distillation")):
+            return  # with its own loss
+        actor = self.config.actor_rollout_ref.actor
+        sequence_kl = actor.kl_loss_type if actor.use_kl_loss and options.kl_level == "sequence" else None
+        if sequence_kl is not None:
+            actor = OmegaConf.merge(actor, {"use_kl_loss": False})
+        loss = partial(losses.actor_loss, config=omega_conf_to_dataclass(actor))
+        self.actor_rollout_wg.set_loss_fn(partial(loss, folder=folder, sequence_kl=sequence_kl))
+
+    def get_llm_client(self) -> Any:
+        """Return a client that sends samples in batches."""
+        return self.llm_server_manager.get_client(client_cls=BatchClient)
+
+    def fit(self, *args: Any, **kwargs: Any) -> None:
+        """Train; then close the judge, if the run has one: what it was paid for is kept."""
+        try:
+            super().fit(*args, **kwargs)
+        finally:
+            ray_actor.close()
+
+    def on_sample_end(self) -> None:
+        """All is sampled and scored: a reward model that shares a GPU leaves it to the updates, as vLLM does."""
+        super().on_sample_end()
+        ray.get([each.rest.remote() for each in self.reward_models])
+
+    def _compute_reward_colocate(self, batch: Any, metrics: dict[str, Any] | None = None) -> Any:
+        """Score beside a reward model in the same pool, where verl hands the reward function prompts alone."""
+        reward_loop: Any = self.reward_loop_manager
+        self.reward_loop_manager: Any = queue_samples.RewardsOfRows(reward_loop, batch)
+        try:
+            return super()._compute_reward_colocate(batch, metrics=metrics)
+        finally:
+            self.reward_loop_manager = reward_loop
+
+    def _compute_old_log_prob(self, batch: Any, metrics: dict[str, Any]) -> Any:
+        """Settle the rewards first: from here on, samples without a verdict have no token in the response's mask."""
+        self.unscored, found = queue_samples.settle_rewards(batch, self.zscores)
+        self.scored_share = 1 - found["reward/unscored_share"]
+        metrics.update(found)
+        if step.bypasses(self.config.algorithm.get("rollout_correction", None)):
+            return super()._compute_old_log_prob(batch, metrics=metrics)
+        names = {"log_probs": "old_log_probs", "entropy": "entropy"}
+        self._pass(self.actor_rollout_wg.compute_log_prob, batch, names, calculate_entropy=True)
+        return batch
+
+    def _pass(self, method: Any, batch: Any, names: dict[str, str], **extra: Any) -> None:
+        rollout, places = self.config.actor_rollout_ref.rollout, self.actor_rollout_wg._dispatch_info["actor"]
+        limits = forward_passes.Limits(rollout.temperature, rollout.log_prob_max_token_len_per_gpu, max(places) + 1)
+        forward_passes.run(method, batch, names, limits, **extra)
+
+    def _compute_ref_log_prob(self, batch: Any, metrics: dict[str, Any]) -> Any:
+        """Compute the reference: the actor without its adapters, where it has any.
+
+        verl/trainer/ppo/v1/trainer_base.py, ``metadata["no_lora_adapter"] = True``, leaves that order in the batch: the
+        critic has no adapters, and dies of it with ``AttributeError: ... no attribute 'disable_adapter'``.
+        """
+        names = {"log_probs": "ref_log_prob"}
+        if self.ref_in_actor:
+            method = self.actor_rollout_wg.compute_log_prob
+            self._pass(method, batch, names, calculate_entropy=False, no_lora_adapter=True)
+        else:
+            self._pass(self.ref_policy_wg.compute_ref_log_prob, batch, names, calculate_entropy=False)
+        return batch
+
+    def _compute_values(self, batch: Any, metrics: dict[str, Any]) -> Any:
+        self._pass(self.critic_wg.infer_batch, batch, {"values": "values"})
+        return batch
+
+    def _compute_advantage(self, batch: Any, metrics: dict[str, Any]) -> Any:
+        """Check, shape the rewards, charge the KL, estimate advantages."""
+        algorithm, options = self.config.algorithm, self.options
+        data, response_mask = queue_samples.read_step(batch)
+        step.check(data, batch.keys, Path(self.config.trainer.default_local_dir), self.global_steps)
+        metrics.update(step.of_policy(data, self.config.actor_rollout_ref.actor))
+        controller = self.kl_ctrl_in_reward if algorithm.use_kl_in_reward else None
+        lengths = response_mask.offsets().diff()
+        metrics["response_length/truncated"] = float((lengths >= self.config.data.max_response_length).float().mean())
+        metrics.update(step.token_level_rewards(data, lengths, algorithm, options, self.running, controller))
+        data, correction = step.correct_rollout(data, algorithm.get("rollout_correction", None))
+        data = step.advantages(data, batch.keys, algorithm, options, self.config.actor_rollout_ref.rollout.n)
+        if options.dump:
+            finite_check.save(Path(options.dump), f"step_{self.global_steps}", {**data.batch, "ids": list(batch.keys)})
+        names = ["advantages", "returns"]
+        if controller is not None or options.shapes_rewards:
+            names.append("token_level_rewards")
+        if correction is not None:
+            metrics.update(correction)
+            names += ["response_mask", *(["rollout_is_weights"] * ("rollout_is_weights" in data.batch))]
+        return queue_samples.write_step(batch, data, names, response_mask)
+
+    def _update_critic(self, batch: Any, metrics: dict[str, Any]) -> Any:
+        """Update the critic, unless no sample has a verdict."""
+        if self.scored_share == 0:
+            return batch
+        batch.extra_info.update({losses.SCORED_SHARE: self.scored_share, losses.STEP: self.global_steps})
+        return super()._update_critic(queue_samples.fetching(batch, queue_samples.CRITIC_FIELDS), metrics=metrics)
+
+    def _update_actor(self, batch: Any, metrics: dict[str, Any]) -> Any:
+        """Update the actor, unless no sample has a verdict; with ``target_kl``, epoch by epoch."""
+        if self.scored_share == 0:
+            return batch
+        batch.extra_info.update({losses.SCORED_SHARE: self.scored_share, losses.STEP: self.global_steps})
+        batch.extra_info[ENTROPY_TOLD] = not self.config.actor_rollout_ref.actor.entropy_coeff
+        batch = queue_samples.fetching(batch, queue_samples.ACTOR_FIELDS)
+        update = super()._update_actor
+        if self.options.target_kl is None:
+            return update(batch, metrics=metrics)
+        return early_stop.update_until(
+            self.options.target_kl, self.config.actor_rollout_ref.actor, update, batch, metrics
+        )
+
+    def _compute_metrics(self, batch: Any, metrics: dict[str, Any], *args: Any, **kwargs: Any) -> None:
+        """Add verl's metrics, without the samples that have no verdict, and the names that people watch."""
+        if self.unscored and self.scored_share > 0:  # verl leaves out what is tagged as padding
+            tags = [
+                {**tag, "is_padding": tag.get("is_padding", False) or key in self.unscored}
+                for key, tag in zip(batch.keys, batch.tags, strict=True)
+            ]
+            batch = KVBatchMeta(keys=batch.keys, tags=tags, partition_id=batch.partition_id)
+        super()._compute_metrics(batch, metrics, *args, **kwargs)
+        if self.scored_share == 0:  # no verdict, no number: verl's are zeros that nobody gave
+            for name in [name for name in metrics if name.startswith(OF_VERDICTS)]:
+                del metrics[name]
+        metrics.update(watched(metrics))
+        metrics.update(self.judge.metrics)
+        metrics.update(self.saver.metrics)
+
+    def on_step_begin(self) -> None:
+        """Stop here if the judge said so: the step before is saved, and its metrics are written."""
+        self.judge.before_step()
+        super().on_step_begin()
+
+    def on_step_end(self) -> None:
+        """Hear from the judge, and save where it says that the run should stop; make up for a save that was lost."""
+        self.judge.after_step(self._save_once)
+        if self.saver.owed or (self._is_last and self.config.trainer.save_freq <= 0):  # verl saves none then
+            self._save_once()
+        super().on_step_end()
+
+    def _save_once(self) -> None:
+        frequency = self.config.trainer.save_freq
+        if frequency <= 0 or not (self._is_last or self.global_steps % frequency == 0):  # else verl has just done it
+            self._save_checkpoint()
+
+    @property
+    def _is_last(self) -> bool:
+        return bool(self.global_steps >= self.total_training_steps)
+
+    def _validate(self) -> dict[str, float]:
+        """Validate; the checkpoint of this step, if there is one, gets the score."""
+        found: dict[str, float] = super()._validate()
+        result = metrics_file.held_out(self.global_steps, found)
+        if result is not None:
+            self.saver.scored(self.global_steps, checkpoints.Score(result.name, result.value))
+        return found
+
+    def _val_metrics_update(
+        self,
+        data_sources: list[str],
+        sample_uids: list[str],
+        reward_extra_infos_dict: dict[str, list[Any]],
+        sample_turns: list[int],
+        expected_acc_counts: dict[tuple[str, str], int] | None = None,
+    ) -> dict[str, float]:
+        """Return verl's validation metrics of the answers that have a verdict, and the share that has none."""
+        infos = validation.with_zscores(reward_extra_infos_dict, self.zscores)
+        answers = validation.Answers(data_sources, sample_uids, infos, sample_turns, expected_acc_counts or {})
+        scored, share = validation.with_verdict(answers)
+        found: dict[str, float] = {"val-aux/unscored_share": share}
+        if scored.uids:
+            found |= super()._val_metrics_update(
+                scored.data_sources, scored.uids, scored.infos, scored.turns, expected_acc_counts=scored.expected
+            )
+        return found
+
+    def _dump_generations(
+        self, inputs: Any, outputs: Any, gts: Any, scores: Any, reward_extra_infos_dict: Any, dump_path: Any
+    ) -> None:
+        """Write answers as verl does; those of a validation with their z-scores."""
+        infos = validation.with_zscores(reward_extra_infos_dict, self.zscores)
+        inputs, outputs, gts, infos = map(hidden_in, (inputs, outputs, gts, infos))
+        super()._dump_generations(inputs, outputs, gts, infos.get("reward", scores), infos, dump_path)
+
+    def _save_checkpoint(self) -> None:
+        """Save what verl saves and the kit's state; it is a checkpoint when all of that is on the disk."""
+
+        def write(folder: Path) -> None:
+            state.write(folder, {name: part.state_dict() for name, part in self._stateful().items()})
+            with self.copies.gathered(folder):
+                super(KitPPOTrainer, self)._save_checkpoint()
+
+        self.saver.save(self.global_steps, write, self._is_last)
+
+    def _load_checkpoint(self) -> None:
+        """Load the kit's state from the checkpoint that verl resumes from, if it does."""
+        with strict_loading(), self.copies.lent(self.config.trainer.resume_from_path, self.actor_rollout_wg):
+            super()._load_checkpoint()
+        if not self.global_steps:
+            return
+        folder = Path(self.config.trainer.default_local_dir) / f"global_step_{self.global_steps}"
+        if self.config.trainer.resume_mode == "resume_path":
+            folder = Path(self.config.trainer.resume_from_path)
+        saved = state.read(folder)
+        if saved is None:
+            logger.warning("%s has no %s: KL coefficient and reward statistics start anew", folder, state.FILE)
+            return
+        for name, part in self._stateful().items():
+            if name in saved:
+                part.load_state_dict(saved[name])
+
+    def _stateful(self) -> dict[str, Any]:
+        parts: dict[str, Any] = {"running_rewards": self.running}
+        if self.config.algorithm.use_kl_in_reward:
+            parts["kl_controller"] = self.kl_ctrl_in_reward
+        if self.zscores is not None:
+            parts["zscores"] = self.zscores
+        return parts

@@ -1,0 +1,157 @@
+"""What the machines of a run tell of themselves, and what of it must be the same on all."""
+
+import hashlib
+import os
+import socket
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from trainer import ROOT
+from trainer.checks import host_checks
+from trainer.checks.finding import guarded
+from trainer.runs.checkpoints import MARK
+from trainer.settings.settings import Settings
+from trainer.setup import host
+
+# Knobs that may differ, as they are of one machine.
+OWN = {"NODE_RANK", "NODE_ADDR", "MASTER_ADDR", "JOIN_TIMEOUT", "WHEELHOUSE"}
+CODE = ("trainer", "reward", "data", "config")
+PART = 1 << 20  # bytes: of a larger file, its beginning, middle and end are compared
+CLOCKS = 5.0  # seconds that clocks may be apart
+
+
+def of_machine(settings: Settings) -> dict[str, Any]:
+    """Return what a machine tells of itself when it comes."""
+    findings = guarded("devices", lambda: host_checks.devices(settings))
+    return {
+        "rank": settings.integer("NODE_RANK"),
+        "host": socket.gethostname(),
+        "commit": host.commit(ROOT),
+        "code": code_digest(ROOT),
+        "lock": _lock(),
+        "python": sys.version.split()[0],
+        "packages": host.versions(),
+        "settings": {env: text for env, text in settings.environment().items() if env not in OWN},
+        "overrides": list(settings.overrides),
+        "faults": [finding.text for finding in findings if finding.state == "fail"],
+    }
+
+
+def differences(mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> Iterator[str]:
+    """Return what keeps a machine out of the run of machine 0, whose facts are ``mine``; a line each."""
+    who = name(theirs)
+    for fault in theirs["faults"]:
+        yield f"{who}: {fault}"
+    if theirs["code"] != mine["code"]:
+        yield (
+            f"{who}: its copy of the kit is not that of machine 0 ({theirs['commit']}, and {mine['commit']} there); "
+            "check out the same commit on both"
+        )
+    elif theirs["lock"] != mine["lock"] or theirs["python"] != mine["python"]:
+        yield (
+            f"{who}: its packages are not those of machine 0 (Python {theirs['python']} and {mine['python']}); remove "
+            ".venv there, and start again with the same PYTHON"
+        )
+    elif theirs["packages"] != mine["packages"]:
+        changed = [f"{key} {_said(theirs, key)} for {_said(mine, key)}" for key in _unequal(mine, theirs, "packages")]
+        yield f"{who}: other packages than on machine 0 ({', '.join(changed)}); remove .venv there, and start again"
+    keys = _unequal(mine, theirs, "settings")
+    if keys:
+        told = [f"{key}={theirs['settings'].get(key)}, {mine['settings'].get(key)} there" for key in keys[:5]]
+        yield f"{who}: started with other settings than machine 0 ({'; '.join(told)}); start the same line on both"
+    if theirs["overrides"] != mine["overrides"]:
+        yield f"{who}: started with other overrides for verl than machine 0; start the same line on both"
+
+
+def name(facts: Mapping[str, Any]) -> str:
+    """Return how a machine is called: by its rank, its host's name and its address."""
+    return f"machine {facts['rank']} ({facts['host']}, {facts.get('address', 'unknown address')})"
+
+
+def _unequal(mine: Mapping[str, Any], theirs: Mapping[str, Any], what: str) -> list[str]:
+    keys = mine[what].keys() | theirs[what].keys()
+    return sorted(key for key in keys if mine[what].get(key) != theirs[what].get(key))
+
+
+def _said(facts: Mapping[str, Any], package: str) -> str:
+    return str(facts["packages"].get(package, "none"))
+
+
+def _lock() -> str:
+    path = Path(sys.prefix) / "kit-lock"
+    return path.read_text(encoding="utf-8").strip() if path.is_file() else ""
+
+
+def code_digest(root: Path) -> str:
+    """Return the hash of the kit's own files, whether they are of a commit or changed since."""
+    found = hashlib.sha256()
+    for folder in CODE:
+        for path in sorted((root / folder).rglob("*")):
+            if path.is_file() and "__pycache__" not in path.parts:
+                found.update(f"{path.relative_to(root)}\0".encode() + path.read_bytes() + b"\0")
+    return found.hexdigest()
+
+
+def digest(path: Path, pattern: str = "*") -> str:
+    """Return the hash of a file, or of a folder's: names and sizes, small files whole, of large ones three parts.
+
+    ``pattern`` says which files of a folder. A path that does not exist has an empty hash.
+
+    Raises:
+        OSError: a file cannot be read.
+    """
+    files = [path] if path.is_file() else [each for each in path.glob(pattern) if each.is_file()]
+    found = hashlib.sha256()
+    for each in sorted(each for each in files if not each.name.startswith(".")):
+        size = each.stat().st_size
+        found.update(f"{each.relative_to(path.parent)}\0{size}\0".encode())
+        with each.open("rb") as file:
+            for start in [0] if size <= PART else [0, size // 2, max(0, size - PART)]:
+                file.seek(start)
+                found.update(file.read(PART))
+    return found.hexdigest() if files else ""
+
+
+def of_paths(models: Iterable[str], data: Iterable[str]) -> dict[str, dict[str, str]]:
+    """Return the hashes of a machine's models and data by path; an empty hash where there is nothing to be read."""
+    return {
+        "models": {path: _digest(path, "*") for path in models},
+        "data": {path: _digest(path, "**/*") for path in data},
+    }
+
+
+def _digest(path: str, pattern: str) -> str:
+    try:
+        return digest(Path(path), pattern)
+    except OSError:
+        return ""
+
+
+def look(models: list[str], data: list[str], marker: str, checkpoints: list[str]) -> dict[str, Any]:
+    """Return what a machine sees of machine 0's models, data and outputs.
+
+    ``models`` and ``data`` are paths, ``marker`` is a file that machine 0 has written into the outputs, ``checkpoints``
+    are folders of those that are saved or loaded.
+    """
+    own = [folder for folder in checkpoints if any(Path(folder).glob(f"global_step_*/{MARK}"))]
+    return {**of_paths(models, data), "outputs": os.access(marker, os.R_OK), "checkpoints": own}
+
+
+def unlike(who: str, mine: Mapping[str, Any], seen: Mapping[str, Any]) -> Iterator[str]:
+    """Return what is wrong with what a machine sees; ``mine`` are the hashes of machine 0."""
+    for path, expected in mine["models"].items():
+        found = seen["models"].get(path, "")
+        if not found:
+            yield f"{who}: there is no {path}, where machine 0 has its model; share that folder, or copy it"
+        elif found != expected:
+            yield f"{who}: the files of {path} are not those of machine 0; copy them from there"
+    for path, expected in mine["data"].items():
+        if seen["data"].get(path) not in ("", expected):  # machine 0 reads them: none is needed
+            yield f"{who}: {path} is not what machine 0 has there; remove it, or copy that of machine 0"
+    for folder in [] if seen["outputs"] else seen["checkpoints"]:
+        yield (
+            f"{who}: it has checkpoints of its own in {folder}, which it does not share with machine 0; move them "
+            "away, or give another --run_name"
+        )

@@ -1,0 +1,85 @@
+"""This machine's part of the run's Ray cluster: ``ray start``, ended by the ids of its processes."""
+
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from reward.support import redact
+from trainer.launch.root_cause import find_cause
+
+UP = "Ray runtime started"  # ray/scripts/scripts.py says so on standard output
+PATIENCE = 120.0  # seconds; a busy machine takes 20
+SHOWN = 6  # lines of a log
+
+
+class NodeError(Exception):
+    """Ray does not start here; the message is what it says."""
+
+
+@dataclass
+class Node:
+    """Ray's processes on this machine, which live as long as ``process``."""
+
+    process: subprocess.Popen[bytes]
+    log: Path
+
+    def wait(self) -> None:
+        """Wait until it is up.
+
+        Raises:
+            NodeError: it has ended, or takes too long.
+        """
+        deadline = time.monotonic() + PATIENCE
+        while UP not in self.log.read_text(encoding="utf-8", errors="replace"):
+            if self.process.poll() is not None:
+                raise NodeError(f"Ray did not start: {self.said()}")
+            if time.monotonic() > deadline:
+                raise NodeError(f"Ray did not start within {PATIENCE:.0f} s: {self.said()}")
+            time.sleep(0.1)
+
+    @property
+    def ended(self) -> bool:
+        """Whether a part of Ray has died, upon which it ends the rest."""
+        return self.process.poll() is not None
+
+    def said(self) -> str:
+        """Return the exception that it ended with, else the last of what it said."""
+        text = self.log.read_text(encoding="utf-8", errors="replace")
+        cause = find_cause(text)
+        if cause is not None:
+            return f"{cause.type}: {cause.text}"
+        return " / ".join([line.strip() for line in text.splitlines() if line.strip()][-SHOWN:]) or str(self.log)
+
+
+def start(
+    environment: Mapping[str, str],
+    tmp: Path,
+    log: Path,
+    resources: Mapping[str, int],
+    address: str,
+    head: str,
+    port: int,
+) -> Node:
+    """Start Ray here.
+
+    ``tmp`` is the run's temporary folder on this machine, ``address`` this machine's, ``head`` that of machine 0 with
+    Ray's port, or empty where this is machine 0, which listens at ``port``. ``resources`` are as ``ray.init`` names
+    them.
+    """
+    words = [str(Path(sys.executable).with_name("ray")), "start", "--block", "--disable-usage-stats"]
+    words += [f"--node-ip-address={address}", f"--temp-dir={tmp}", "--log-style=record", "--log-color=false"]
+    words += [f"--address={head}"] if head else ["--head", f"--port={port}", "--include-dashboard=false"]
+    words += [f"--{name.replace('_', '-')}={number}" for name, number in resources.items()]
+    with redact.open_log(log) as output:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "trainer.launch.watchdog", str(tmp), *words],
+            stdin=subprocess.PIPE,  # that it ends tells the guard that this process has ended
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            env=dict(environment),
+            start_new_session=True,
+        )
+    return Node(process, log)

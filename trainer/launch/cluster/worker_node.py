@@ -1,0 +1,125 @@
+"""A machine that follows machine 0: its part of Ray, from the first meeting to the end of the run."""
+
+import contextlib
+import os
+import socket
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from data import models
+from reward.support import redact
+from trainer.launch import processes, supervisor
+from trainer.launch.cluster import facts, ray_node, rendezvous_client, token
+from trainer.launch.cluster.wire import Channel
+from trainer.launch.environment import of_node
+from trainer.runs import folders, run_secret
+from trainer.settings.settings import Settings
+from trainer.user_error import UserError
+
+EVERY = 0.5  # seconds
+
+
+def follow(settings: Settings, say: Callable[[str], None]) -> int:
+    """Follow machine 0 until it ends; return its exit status, or 2 where it cannot be had.
+
+    Raises:
+        UserError: this machine does not have the address that it was given.
+    """
+    insecure, own = settings.values["INSECURE_RAY"] is True, settings.text("NODE_ADDR")
+    address, port = settings.text("MASTER_ADDR"), settings.integer("MASTER_PORT")
+    mine = facts.of_machine(settings)
+    try:
+        socket.create_server((own, 0)).close()
+    except OSError:
+        raise UserError(f"NODE_ADDR={own} is no address of this machine; give one that it has") from None
+    try:
+        channel = rendezvous_client.connect(address, port, own, settings.integer("JOIN_TIMEOUT"), insecure, say)
+    except rendezvous_client.NoLeaderError as error:
+        print(f"train.sh: {error}", file=sys.stderr)
+        return 2
+    own = own or channel.address
+    channel.beat()
+    with contextlib.closing(channel), socket.create_server((own, 0)) as probe:
+        channel.send(hello=mine | {"own_address": own, "port": probe.getsockname()[1]})
+        say(f"at machine 0 ({address}:{port}); waiting for the others and for its checks")
+        return Follower(settings, say, channel, own).stay()
+
+
+class Follower:
+    """A machine that machine 0 knows."""
+
+    def __init__(self, settings: Settings, say: Callable[[str], None], channel: Channel, own: str) -> None:
+        self._settings, self._say, self._channel, self._own = settings, say, channel, own
+        self._node: ray_node.Node | None = None
+        self._tmp: Path | None = None
+        self._traces = processes.Traces()
+
+    def stay(self) -> int:
+        """Do what machine 0 says until it ends the run; return the exit status."""
+        try:
+            while True:
+                message = rendezvous_client.hear(self._channel, EVERY)
+                self._traces.look()
+                if message is None:
+                    if self._node is not None and self._node.ended:
+                        self._channel.send(gone=f"Ray has ended there: {self._node.said()}")
+                        self._node = None  # machine 0 ends the run
+                elif "end" in message:
+                    status, text = int(message["end"]), str(message["text"])
+                    if status == 2:  # a line is a fault
+                        text = text.replace("\n", "\ntrain.sh: ")
+                    print(f"train.sh: {text}", file=sys.stderr if status else sys.stdout)
+                    return status
+                else:
+                    self._channel.send(**self._do(message))
+        except rendezvous_client.NoLeaderError as error:
+            raise supervisor.RunFailed(str(error)) from None
+        except supervisor.Stopped as stopped:
+            self._channel.send(gone=f"stopped there by {stopped}")
+            raise
+        finally:
+            self._leave()
+
+    def _do(self, message: dict[str, Any]) -> dict[str, Any]:
+        if "look" in message:
+            asked = message["look"]
+            for path in asked["models"]:
+                self._fetch(path)
+            return facts.look(**asked) | {"time": time.time()}
+        if "again" in message:
+            self._leave()
+            self._say("machine 0 starts the run again")
+            return {"ready": True}
+        return self._join(message["join"], message["run"], message["resources"], message["number"])
+
+    def _fetch(self, path: str) -> None:
+        """Fetch a model of the hub that is not here yet; where it is then, machine 0 compares."""
+        spec, settings = self._settings.text("MODEL_PATH"), self._settings
+        if not Path(path).is_dir() and not spec.startswith("builtin:"):
+            with contextlib.suppress(models.ModelError):
+                models.find(spec, settings.output / "cache" / "models", settings.integer("SEED"), self._say)
+
+    def _join(self, head: str, name: str, resources: dict[str, int], number: str) -> dict[str, Any]:
+        settings = self._settings
+        run = folders.Run(name, settings.output / "runs" / name, settings.output / "checkpoints" / name)
+        redact.make_folder(run.folder)  # not there where outputs are not shared
+        self._tmp = supervisor.temporary_folder()
+        server = supervisor.fork_server(settings, self._tmp)
+        known = "" if settings.values["INSECURE_RAY"] is True else token.find(os.environ)
+        secret = run_secret.shared(known, number)
+        environment = of_node(settings, run, self._tmp, server.python if server else None, secret)
+        log = run.folder / f"ray-{settings.integer('NODE_RANK')}.log"
+        self._node = ray_node.start(environment, self._tmp, log, resources, self._own, head, 0)
+        try:
+            self._node.wait()
+        except ray_node.NodeError as error:
+            return {"failed": f"{error}; its log: {log}"}
+        self._say(f"in {name}: Ray is up here; what the run prints is at machine 0")
+        return {"joined": True}
+
+    def _leave(self) -> None:
+        supervisor.clean_up(self._tmp, self._traces)
+        self._node = self._tmp = None

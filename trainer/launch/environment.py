@@ -1,0 +1,91 @@
+"""The env vars of a run: those that ``config/*.yaml`` reads, and those of verl's processes."""
+
+import os
+import sys
+from pathlib import Path
+
+from trainer import cpu
+from trainer.composition.config_environment import alone, starts_ray
+from trainer.cpu.fork_client import STAND_IN
+from trainer.launch import root_cause
+from trainer.launch.cluster import token
+from trainer.runs import run_secret
+from trainer.runs.folders import Run
+from trainer.settings.settings import Settings
+from trainer.workers import loopback
+
+# A library that vLLM imports sets the root logger to this, else to ERROR: what the kit warns of would reach no log.
+WARNINGS = {"SAGEMAKER_CONTAINER_LOG_LEVEL": "WARNING"}
+
+
+def of_node(settings: Settings, run: Run, tmp: Path, python: Path | None, secret: str) -> dict[str, str]:
+    """Return the whole environment of the run's processes on this machine.
+
+    ``python`` is the script that asks the fork server for a process, where there is one; ``secret`` is the run's.
+    """
+    own = {STAND_IN: str(python or sys.executable)}
+    if not settings.text("RAY_ADDRESS"):  # there, Ray's processes have environments of their own
+        own |= run_secret.environment(secret)
+    return of_person(settings) | of_engine(settings, run, tmp) | _ray_token(settings, secret) | own
+
+
+def _ray_token(settings: Settings, secret: str) -> dict[str, str]:
+    """Return what tells Ray whether to ask for a token; on one machine it is the run's own."""
+    insecure = settings.values["INSECURE_RAY"] is True
+    if alone(settings) and not insecure:
+        return token.mode(insecure) | {token.TOKEN: run_secret.derive(secret, "Ray").hex()}
+    if starts_ray(settings):
+        return token.mode(insecure)
+    if settings.text("RAY_ADDRESS") and token.MODE not in os.environ:  # a client that says nothing has none
+        return token.mode(insecure or not token.find(os.environ))
+    return {}
+
+
+def of_engine(settings: Settings, run: Run, tmp: Path) -> dict[str, str]:
+    """Return what the engine is told by env vars, beside the person's own environment."""
+    own = {
+        "HYDRA_FULL_ERROR": "1",
+        "RAY_USAGE_STATS_ENABLED": "0",
+        "RAY_DEDUP_LOGS_ALLOW_REGEX": root_cause.KEPT,
+        "TMPDIR": str(tmp),
+    }
+    return own | (loopback.ENVIRONMENT if alone(settings) else {}) | of_workers(settings, run)
+
+
+def of_workers(settings: Settings, run: Run) -> dict[str, str]:
+    """Return of these what verl's processes must have wherever they are, also where the kit has not started Ray."""
+    engine = {
+        "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
+        "TOKENIZERS_PARALLELISM": "false",
+        "TRUST_CHECKPOINT": str(settings.values["TRUST_CHECKPOINT"] is True).lower(),
+        "VERL_FILE_LOGGER_PATH": str(run.folder / "metrics.jsonl"),
+        "TENSORBOARD_DIR": str(run.folder / "tensorboard"),
+        "VLLM_NO_USAGE_STATS": "1",
+    }
+    return engine | of_device(settings)
+
+
+def of_device(settings: Settings) -> dict[str, str]:
+    """Return what tells the engine of the device."""
+    if settings.text("DEVICE") != "cpu":
+        return dict(WARNINGS)
+    return {
+        **WARNINGS,
+        **cpu.ENVIRONMENT,
+        "VERL_PLATFORM": "cpu",
+        "VERL_ENGINE_DEVICE": "cuda",  # verl registers its FSDP engine for "cuda" and "npu" only
+        "OMP_NUM_THREADS": str(max(1, len(os.sched_getaffinity(0)) // settings.integer("N_GPUS"))),
+        "VLLM_CPU_KVCACHE_SPACE": "1",  # GiB
+        "TORCHINDUCTOR_CACHE_DIR": str(settings.output.resolve() / "cache" / "inductor"),  # C++ that vLLM has compiled
+        "VLLM_CPU_OMP_THREADS_BIND": "nobind",  # replicas share the cores with the actor
+    }
+
+
+def of_person(settings: Settings) -> dict[str, str]:
+    """Return the person's environment as verl's processes shall have it."""
+    inherited = {key: value for key, value in os.environ.items() if not key.startswith(("KIT_", "RAY_ADDRESS"))}
+    if settings.text("DEVICE") == "cpu":
+        inherited.pop("CUDA_VISIBLE_DEVICES", None)  # Ray would count it against its slots
+    if settings.text("REWARD_FN"):  # a module of the person's, wherever Ray's workers run
+        inherited["PYTHONPATH"] = os.pathsep.join(filter(None, [inherited.get("PYTHONPATH"), str(Path.cwd())]))
+    return inherited

@@ -1,0 +1,114 @@
+"""What a run is going to do, in a few lines: shown before it starts, and by ``--dry_run``."""
+
+from collections.abc import Iterator
+
+from omegaconf import DictConfig
+
+from data import readers
+from trainer.checks import judge
+from trainer.composition import reward_placement
+from trainer.composition.run_plan import Plan
+from trainer.runs.folders import Run
+from trainer.settings.settings import Settings, as_env
+
+
+def lines(settings: Settings, plan: Plan, run: Run, config: DictConfig) -> Iterator[str]:
+    """Return the plan as aligned lines, taken from the configuration that verl gets."""
+    parts = {
+        "run": run.name,
+        "model": _model(settings, plan, config),
+        "data": _data(settings, plan),
+        "reward": _reward(settings, plan),
+        **_judge(settings, plan),
+        "devices": _devices(settings, config),
+        "batch": _batch(settings, config),
+        "steps": _steps(settings, plan, config),
+        "writes": f"{settings.output / 'runs' / run.name} (log: train.log), {run.checkpoints}",
+    }
+    for name, text in parts.items():
+        yield f"{name:<8} {text}"
+
+
+def _model(settings: Settings, plan: Plan, config: DictConfig) -> str:
+    rank = config.actor_rollout_ref.model.lora_rank
+    how = f"LoRA of rank {rank}" if rank else "all weights"
+    reference = "a reference policy" if config.algorithm.use_kl_in_reward else "no reference policy"
+    return f"{settings.text('MODEL_PATH')}, {how}, a critic, {reference} ({plan.model.path})"
+
+
+def _data(settings: Settings, plan: Plan) -> str:
+    held_out = settings.text("VAL_DATA")
+    if plan.rows is None:
+        rows = "not read in a dry run, as it is large or on the hub"
+    else:
+        rows = f"{plan.rows[0]} prompts to train on, {plan.rows[1]} held out"
+    if held_out:
+        rows += f" ({held_out})"
+    elif readers.has_own_split(settings.text("DATA")):
+        rows += " (the files that are named so)"
+    elif settings.text("DATA") != "builtin:arith":
+        rows += " (the smallest hashes of the prompts: one of 20, at most 1,024)"
+    return f"{settings.text('DATA')}: {rows}"
+
+
+def _reward(settings: Settings, plan: Plan) -> str:
+    by_judge = f"judge {plan.judge.endpoints[0]}" if plan.judge else ""
+    model = settings.text("REWARD_MODEL_PATH") + reward_placement.words(settings, plan.reward_model)
+    names = {"rule_score": "rules", "rm_score": model, "judge_score": by_judge}
+    return {
+        "rule": "rule functions, by the data_source of a row (reward/rules/__init__.py)",
+        "function": f"the function {settings.text('REWARD_FN')}",
+        "judge": by_judge,
+        "model": f"reward model {model}",
+        "composite": " + ".join(
+            f"{weight:g} x {names.get(name, name)}" for name, weight in settings.reward.weights.items()
+        ),
+    }[settings.reward.kind]
+
+
+def _judge(settings: Settings, plan: Plan) -> dict[str, str]:
+    if plan.judge is None:
+        return {}
+    count = judge.samples(settings, plan.total_steps(settings), plan.rows[1] if plan.rows else 0)
+    return {"judge": f"preset {plan.judge.prompts.preset}; {judge.forecast(settings, plan.judge, count)}"}
+
+
+def _devices(settings: Settings, config: DictConfig) -> str:
+    nodes, count = config.trainer.nnodes, config.trainer.n_gpus_per_node
+    what = "GPU" if settings.text("DEVICE") == "cuda" else "CPU rank"
+    text = f"{count} {what}{'s' * (count > 1)}"
+    if nodes > 1:
+        text = f"{nodes} machines with {text} each (this is {settings.integer('NODE_RANK')}, 0 is at "
+        text += f"{settings.text('MASTER_ADDR')})"
+    parallel = config.actor_rollout_ref.rollout.tensor_model_parallel_size
+    replicas = max(1, nodes * count // parallel)
+    offload = as_env(settings.values["OFFLOAD"])
+    return (
+        f"{text}; FSDP2 over all, {replicas} vLLM replica{'s' * (replicas > 1)} of {parallel}; "
+        f"{settings.text('DTYPE')}{'' if offload == 'none' else f'; offload {offload}'}"
+    )
+
+
+def _batch(settings: Settings, config: DictConfig) -> str:
+    actor, data, n = config.actor_rollout_ref.actor, config.data, config.actor_rollout_ref.rollout.n
+    fitted = f" ({', '.join(settings.fitted)}: the nearest that fits)" if settings.fitted else ""
+    updates = -(-data.train_batch_size // actor.ppo_mini_batch_size) * actor.ppo_epochs
+    return (
+        f"{data.train_batch_size} prompts x {n} a step, up to {data.max_prompt_length} + {data.max_response_length} "
+        f"tokens; {updates} updates of {actor.ppo_mini_batch_size * n} samples, "
+        f"{actor.ppo_micro_batch_size_per_gpu} a forward pass{fitted}"
+    )
+
+
+def _steps(settings: Settings, plan: Plan, config: DictConfig) -> str:
+    trainer = config.trainer
+    steps = plan.steps_per_epoch(settings)
+    text = f"{trainer.total_training_steps} (one pass over the data is {steps})"
+    if steps is None:
+        text = str(trainer.total_training_steps or f"{trainer.total_epochs} passes over the data")
+    if plan.start.checkpoint:
+        text += f", from {plan.start.checkpoint}"
+    validation = f"validation every {trainer.test_freq}" if trainer.test_freq > 0 else "no validation"
+    return (
+        f"{text}; {validation}, a checkpoint {f'every {trainer.save_freq}' if trainer.save_freq > 0 else 'at the end'}"
+    )

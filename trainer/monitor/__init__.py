@@ -1,0 +1,1 @@
+"""What a person sees of a run: lines, live screen, alarms, report. Runs in the launcher."""

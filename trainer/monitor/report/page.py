@@ -1,0 +1,128 @@
+"""Build the page: which charts, which numbers, in which order. ``page.html.jinja`` says how it looks."""
+
+import os
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from reward.support.redact import write_text
+from trainer.monitor.report.charts import Series, legend, line_chart, number, stacked_chart
+from trainer.monitor.report.run_record import Record, read
+from trainer.monitor.vital_signs import VITALS
+
+PHASES = {
+    "gen": "rollout",
+    "old_log_prob": "old log-probabilities",
+    "ref": "reference",
+    "values": "values",
+    "adv": "advantages",
+    "update_critic": "critic update",
+    "update_actor": "policy update",
+    "update_weights": "weights to vLLM",
+}
+MORE = {
+    "explained_variance": "explained variance of the critic",
+    "actor/entropy": "entropy",
+    "actor/grad_norm": "gradient norm of the policy",
+    "response_length/mean": "response length, tokens",
+    "perf/throughput": "tokens a second and GPU",
+    "actor/perf/cpu_memory_used_gb": "host memory, GB",
+}
+PATHS = ("default_local_dir", "experiment_name", "_dir", "_files", ".path", "tmp")  # keys that differ in any case
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A titled drawing."""
+
+    title: str
+    svg: Markup
+    note: str = ""
+    verdict: str = ""
+    key: Markup | None = None
+
+
+def build(records: Sequence[Record]) -> str:
+    """Return the page for one run, or for several to compare."""
+    environment = Environment(
+        loader=PackageLoader("trainer.monitor.report", ""),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["number"] = lambda value: "" if value is None else number(float(value))
+    names = [Series(record.name, (), i) for i, record in enumerate(records)]
+    return environment.get_template("page.html.jinja").render(
+        records=records,
+        one=records[0] if len(records) == 1 else None,
+        runs=legend(names),
+        vitals=_vitals(records),
+        components=_each(records, _component_names(records)),
+        timings=[chart for record in records if (chart := _timings(record)).svg],
+        more=_each(records, MORE),
+        differences=_differences(records),
+        written=time.strftime("%Y-%m-%d %H:%M"),
+    )
+
+
+def write(folders: Sequence[Path], target: Path) -> None:
+    """Write the page for the runs in ``folders``; it is whole at every moment."""
+    part = target.with_name(f"{target.name}.{os.getpid()}.part")
+    write_text(part, build([read(folder) for folder in folders]))
+    part.replace(target)
+
+
+def _lines(records: Sequence[Record], name: str) -> list[Series]:
+    return [Series(record.name, record.curves.points(name), i) for i, record in enumerate(records)]
+
+
+def _vitals(records: Sequence[Record]) -> list[Chart]:
+    held_out = [
+        Series(record.name, [(each.step, each.value) for each in record.held_out], i)
+        for i, record in enumerate(records)
+    ]
+    name = next((record.held_out[0].name for record in records if record.held_out), "reward")
+    charts = [Chart(f"held-out {name}", line_chart(f"held-out {name}", held_out), "greedy answers to held-out prompts")]
+    for vital in VITALS:
+        band = (vital.low, vital.high) if vital.low is not None or vital.high is not None else None
+        verdict = vital.verdict(records[0].curves) if len(records) == 1 else ""
+        svg = line_chart(vital.name, _lines(records, vital.name), band)
+        charts.append(Chart(vital.name, svg, f"healthy: {vital.healthy}", verdict))
+    return [chart for chart in charts if chart.svg]
+
+
+def _each(records: Sequence[Record], names: dict[str, str]) -> list[Chart]:
+    charts = [Chart(title, line_chart(title, _lines(records, name))) for name, title in names.items()]
+    return [chart for chart in charts if chart.svg]
+
+
+def _component_names(records: Sequence[Record]) -> dict[str, str]:
+    """Return the reward's parts that differ from the reward itself."""
+    names = sorted({name for record in records for name in record.curves.columns if name.startswith("reward/")})
+    return {name: name.removeprefix("reward/") for name in names if name != "reward/score"}
+
+
+def _timings(record: Record) -> Chart:
+    found = {title: record.curves.points(f"timing_s/{name}") for name, title in PHASES.items()}
+    phases = [Series(title, points, i) for i, (title, points) in enumerate((t, p) for t, p in found.items() if p)]
+    title = f"seconds of a step by phase: {record.name}"
+    return Chart(title, stacked_chart(title, phases), key=legend(phases))
+
+
+def _differences(records: Sequence[Record]) -> list[tuple[str, list[Any]]]:
+    """Return the settings in which the runs differ, but for where they write."""
+    if len(records) == 1:
+        return []
+    keys = sorted({key for record in records for key in record.config})
+    rows = [(key, [record.config.get(key, "") for record in records]) for key in keys]
+    return [
+        (key, values)
+        for key, values in rows
+        if any(value != values[0] for value in values[1:]) and not any(part in key for part in PATHS)
+    ]

@@ -1,0 +1,127 @@
+"""The folders of one run, and its name."""
+
+import difflib
+import errno
+import os
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from reward.support import redact
+from reward.support.wording import SYSTEM, quoted, reason, shown
+from trainer.runs import lock, resume
+from trainer.settings import saved_settings
+from trainer.settings.settings import Settings, as_env
+from trainer.user_error import UserError
+
+LONGEST_RUN_NAME = 240  # bytes: file systems take 255, and loggers add to the name
+PART = 80  # characters of model and data in a name that is made
+LONGEST_NAME = 255  # bytes of a file's name, on every file system that a run can be on
+LOCK_WAIT = 30.0  # seconds, until the processes of a launcher that was killed have ended
+
+
+@dataclass(frozen=True)
+class Run:
+    """The folders of one run."""
+
+    name: str
+    folder: Path  # config.yaml, train.log, metrics.jsonl, rollouts/, summary.json, report.html
+    checkpoints: Path  # global_step_N/ and, when it is over, model/
+
+    def make_folders(self, settings: Settings) -> int:
+        """Make the run's folders, or take those of the run that goes on; return the lock that says they are in use.
+
+        Raises:
+            UserError: somebody trains in them.
+        """
+        redact.make_folder(self.folder)
+        redact.make_folder(self.folder / "rollouts")
+        redact.make_private(self.folder / "metrics.jsonl")
+        self.checkpoints.mkdir(parents=True, exist_ok=True)
+        held = lock.take(self.folder / "lock", LOCK_WAIT)
+        if held is None:
+            raise UserError(f"--run_name {self.name}: this run is being trained; take another name, or end that one")
+        given = {env: settings.values[env] for env in settings.given}
+        texts = {env: "none" if value is None else as_env(value) for env, value in given.items()}
+        saved_settings.write(self.folder, texts, settings.overrides)
+        return held
+
+    @property
+    def model(self) -> Path:
+        """The exported model."""
+        return self.checkpoints / "model"
+
+
+def name_fault(name: str) -> str:
+    """Return why no run can be called so; empty where one can."""
+    if Path(name).name != name or name in (".", ".."):
+        return "a name of one folder, without slashes"
+    if not name.isprintable():
+        return "it has characters that cannot be printed; take them out"
+    size = len(os.fsencode(name))
+    return f"it has {size} bytes, and a folder's name at most {LONGEST_RUN_NAME} here; shorten it" * (
+        size > LONGEST_RUN_NAME
+    )
+
+
+def write_fault(path: Path) -> str:
+    """Return why no folder ``path`` can be made, or nothing be written into it; empty where it can.
+
+    Asked by making and removing a folder in the nearest one that is there: who is root may write anywhere, except in
+    /proc, /sys and what is mounted read-only.
+    """
+    place = path
+    try:
+        while not place.is_dir():
+            if place.is_symlink() or place.exists():
+                leads = "is a file" if place.exists() else "is a link that leads nowhere"
+                return f"{shown(place)} {leads}, and a folder is wanted there"
+            if len(os.fsencode(place.name)) > LONGEST_NAME:
+                return SYSTEM[errno.ENAMETOOLONG]
+            place = place.parent
+        Path(tempfile.mkdtemp(prefix=".ppo-kit-", dir=place)).rmdir()
+    except OSError as error:
+        why = "nothing can be written there" if isinstance(error, FileNotFoundError) else reason(error)
+        return why if place == path else f"{shown(place)}: {why}"
+    return ""
+
+
+def file_fault(path: Path) -> str:
+    """Return why no file ``path`` can be written; empty where it can, its folder made if need be."""
+    if len(os.fsencode(path.name)) > LONGEST_NAME:
+        return SYSTEM[errno.ENAMETOOLONG]
+    return SYSTEM[errno.EISDIR] if path.is_dir() else write_fault(path.absolute().parent)
+
+
+def output_faults(settings: Settings) -> list[str]:
+    """Return what is wrong with the folder of runs and checkpoints."""
+    fault = write_fault(settings.output)
+    how = "name another with --output_dir"
+    return [f"--output_dir {shown(settings.text('OUTPUT_DIR'))}: {fault}; {how}"] if fault else []
+
+
+def new_run(settings: Settings) -> Run:
+    """Name the run; its folders are made by ``make_folders``, when nothing can be wrong any more.
+
+    Raises:
+        UserError: it cannot have that name.
+    """
+    name = resume.name(settings)
+    if name == "auto":
+        model, data = (settings.text(env).removeprefix("builtin:") for env in ("MODEL_PATH", "DATA"))
+        names = (Path(model).name, Path(data).stem)
+        parts = [*("".join(filter(str.isprintable, name))[:PART] for name in names), time.strftime("%Y%m%d-%H%M%S")]
+        name = "-".join(parts[:2] if settings.dry_run else parts)
+    if fault := name_fault(name):
+        raise UserError(f"--run_name {quoted(name)}: {fault}")
+    output = settings.output
+    folder = output / ("dry_runs" if settings.dry_run else "runs") / name
+    return Run(name, folder, output / "checkpoints" / name)
+
+
+def no_such_run(name: str, names: Sequence[str], folder: Path) -> str:
+    """Return what to say of a run that does not exist: the nearest that do."""
+    near = difflib.get_close_matches(name, names, n=3, cutoff=0.3)
+    return f"no such run in {shown(folder)}" + (f"; there are {', '.join(near)}" if near else "; there is none like it")

@@ -1,0 +1,87 @@
+"""The metrics of a run, as columns: read from ``metrics.jsonl`` while it grows, and afterwards."""
+
+import json
+import math
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from trainer.algorithm.metrics import watched
+
+
+@dataclass
+class Curves:
+    """Every metric by its name, as the steps and the values that it was logged with; a value may be NaN."""
+
+    columns: dict[str, tuple[list[int], list[float]]] = field(default_factory=dict)
+    step: int = 0  # the last that was logged
+
+    def add(self, step: int, data: Mapping[str, Any]) -> None:
+        """Take one row of ``metrics.jsonl``; what people watch is there under its own name in any case."""
+        self.step = max(self.step, step)
+        for name, value in (watched(data) | dict(data)).items():
+            number = math.nan if value is None else value  # JSON knows no NaN
+            if isinstance(number, int | float):
+                steps, values = self.columns.setdefault(name, ([], []))
+                steps.append(step)
+                values.append(float(number))
+
+    def values(self, name: str) -> list[float]:
+        """Return the values of a metric in the order of their steps; none where it was never logged."""
+        return self.columns.get(name, ([], []))[1]
+
+    def last(self, name: str, count: int) -> list[float]:
+        """Return the last ``count`` values of a metric; none where there are fewer."""
+        values = self.values(name)
+        return values[-count:] if len(values) >= count else []
+
+    def points(self, name: str) -> list[tuple[int, float]]:
+        """Return a metric as steps with values."""
+        return list(zip(*self.columns.get(name, ([], [])), strict=True))
+
+
+def rows(lines: Iterable[str]) -> Iterable[tuple[int, dict[str, Any]]]:
+    """Return step and metrics of each line that is whole: a run that was killed ends in the middle of one."""
+    for line in lines:
+        try:
+            row = json.loads(line)
+            yield int(row["step"]), row["data"]
+        except (ValueError, KeyError, TypeError, RecursionError):
+            continue
+
+
+def read(path: Path) -> Curves:
+    """Return the curves of a run from its ``metrics.jsonl``; empty where there is none yet."""
+    curves = Curves()
+    if path.is_file():
+        for step, data in rows(path.read_text(encoding="utf-8", errors="replace").splitlines()):
+            curves.add(step, data)
+    return curves
+
+
+HELD_OUT = re.compile(r"val-(core|aux)/(?P<source>.+)/(?P<name>acc|reward)/mean@\d+")
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """A validation's result: the accuracy, or the mean reward where the reward says nothing of right and wrong."""
+
+    name: str  # accuracy or reward
+    value: float  # mean over the data sources
+    step: int
+
+    def __str__(self) -> str:
+        """Return the value as people read it."""
+        return f"{self.value:.1%}" if self.name == "accuracy" else f"{self.value:.3f}"
+
+
+def held_out(step: int, metrics: dict[str, Any]) -> HeldOut | None:
+    """Return what the validation of ``step`` found; None where nothing was validated."""
+    matches = [(HELD_OUT.fullmatch(key), value) for key, value in metrics.items() if value is not None]
+    for field_name, name in (("acc", "accuracy"), ("reward", "reward")):
+        found = {m["source"]: value for m, value in matches if m and m["name"] == field_name}
+        if found:
+            return HeldOut(name, sum(found.values()) / len(found), step)
+    return None

@@ -1,0 +1,161 @@
+"""Which run goes on, from which of its checkpoints, and whether that is possible."""
+
+import difflib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from reward.support import redact
+from reward.support.wording import expanded, is_folder, path_fault, shown
+from trainer.runs import checkpoint_config, checkpoint_pickles, checkpoints, config_changes
+from trainer.runs.metrics_file import rows
+from trainer.settings import saved_settings
+from trainer.settings.knobs import AUTO
+from trainer.settings.settings import Settings
+
+
+@dataclass(frozen=True)
+class Start:
+    """Where a run starts.
+
+    ``checkpoint`` is the folder of a step, None at the model that was given. ``again``: the run goes on in its own
+    folders; else it has new ones.
+    """
+
+    checkpoint: Path | None = None
+    again: bool = False
+
+    @property
+    def step(self) -> int:
+        """The last step that is done."""
+        return checkpoints.step_of(self.checkpoint) if self.checkpoint else 0
+
+
+def place(settings: Settings) -> tuple[str, Path, int | None]:
+    """Return the run that ``--resume`` names: its name, the folder of its checkpoints, and a step if one was named.
+
+    It may be a name, the folder of a run or of its checkpoints, or that of one checkpoint.
+    """
+    text = settings.text("RESUME")
+    folder, step = expanded(text), None
+    if folder.name == text or not is_folder(folder):
+        return text, settings.output / "checkpoints" / text, None
+    folder = folder.resolve()
+    if folder.name.startswith("global_step_"):
+        folder, step = folder.parent, checkpoints.step_of(folder)
+    return folder.name, folder.parent.parent / "checkpoints" / folder.name, step
+
+
+def name(settings: Settings) -> str:
+    """Return the name that was given to the run: its own, else that of the run that it goes on with; else auto."""
+    given = settings.text("RUN_NAME")
+    return place(settings)[0] if given == AUTO and settings.text("RESUME") else given
+
+
+def start(settings: Settings) -> tuple[Start, list[str]]:
+    """Return where the run starts, and what is in the way."""
+    own = name(settings)
+    runs, mine = settings.output / "runs", settings.output / "checkpoints" / own
+    if is_folder(runs / own) and own != AUTO and (not settings.text("RESUME") or checkpoints.latest(mine)):
+        found = Start(checkpoints.latest(mine), again=True)  # by its own name, whatever it began with
+        other, _, step = place(settings)
+        if settings.text("RESUME") and other == own and step not in (None, found.step):
+            return found, [
+                f"--resume {settings.text('RESUME')}: {own} has a newer checkpoint, of step {found.step}, and would "
+                "lose it; go on from the older one in a run of its own: --run_name NAME"
+            ]
+        if not any((runs / own / file).is_file() for file in (saved_settings.FILE, "config.yaml")):
+            return found, [f"--run_name {own}: there is such a folder in {runs}, and it is no run; take another name"]
+        return found, _damage(found, own) or _foreign(settings, found)
+    if not settings.text("RESUME"):
+        return Start(), []
+    other, root, step = place(settings)
+    if fault := path_fault(root):
+        return Start(), [f"--resume {shown(settings.text('RESUME'))}: {fault}; give the name of a run, or its folder"]
+    checkpoint = checkpoints.latest(root) if step is None else checkpoints.folder_of(root, step)
+    if checkpoint is None or not checkpoints.is_whole(checkpoint):
+        return Start(), [f"--resume {shown(settings.text('RESUME'))}: {_none(other, root, step)}"]
+    if other == own and root != mine:
+        return Start(checkpoint), [
+            f"--resume {settings.text('RESUME')}: that run is not in {settings.output}; "
+            f"give --output_dir {root.parent.parent} to go on there, or --run_name NAME for a run of its own"
+        ]
+    found = Start(checkpoint, again=other == own)
+    return found, _damage(found, other) or _foreign(settings, found)
+
+
+def _none(run: str, root: Path, step: int | None) -> str:
+    """Say that there is no such checkpoint, and which there are."""
+    there = checkpoints.steps(root)
+    if there:
+        return f"{run} has no checkpoint of step {step}; there are {', '.join(map(str, there))}"
+    if (root.parent.parent / "runs" / run).is_dir():
+        return f"{run} has no checkpoint yet; --run_name {run} starts it again"
+    runs = [path.name for path in root.parent.glob("*/") if checkpoints.steps(path)]
+    near = difflib.get_close_matches(run, runs, n=3, cutoff=0.3)
+    hint = f"there are checkpoints of {', '.join(near)}" if near else f"no run in {root.parent.parent} has one"
+    return f"no such run has a checkpoint; {hint}"
+
+
+def _damage(found: Start, run: str) -> list[str]:
+    if found.checkpoint is None or not (wrong := checkpoints.damage(found.checkpoint)):
+        return []
+    older = [step for step in checkpoints.steps(found.checkpoint.parent) if step < found.step]
+    hint = f"remove {found.checkpoint} to go on from step {older[-1]}" if older else "there is no older checkpoint"
+    return [f"{run}: the checkpoint of step {found.step} is damaged: {wrong}; put it back, or: {hint}"]
+
+
+def _foreign(settings: Settings, found: Start) -> list[str]:
+    if found.checkpoint is None or settings.values["TRUST_CHECKPOINT"] is True:
+        return []
+    what = checkpoint_pickles.foreign(found.checkpoint)
+    return [f"--resume: {what}; {checkpoint_pickles.REMEDY}"] if what else []
+
+
+def faults(found: Start, config: Mapping[str, Any], folder: Path) -> list[str]:
+    """Say what of the resolved configuration does not go with the checkpoint, or with the run that is in ``folder``."""
+    if found.checkpoint is not None:
+        saved = checkpoints.facts(found.checkpoint).get("settings", {})
+        what = f"the checkpoint of step {found.step} in {found.checkpoint.parent.name}"
+    elif found.again:
+        saved, what = checkpoint_config.of_checkpoint(before(folder)), f"the run {folder.name}"
+    else:
+        return []
+    wrong = list(config_changes.refused(saved, config))
+    if wrong:
+        wrong.append(f"{what} cannot go on so: leave out what differs, or train anew with another --run_name")
+    return wrong
+
+
+def before(folder: Path) -> dict[str, Any]:
+    """Return the configuration that the run in ``folder`` was last started with; empty where there is none."""
+    path = folder / "config.yaml"
+    found = yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else None
+    return found if isinstance(found, dict) else {}
+
+
+def validated(metrics: Path, step: int) -> bool:
+    """Whether ``metrics.jsonl`` has the validation of ``step``."""
+    lines = metrics.read_text(encoding="utf-8", errors="replace").splitlines() if metrics.is_file() else []
+    return any(at == step and any(key.startswith("val-") for key in data) for at, data in rows(lines))
+
+
+def cut(folder: Path, step: int | None) -> None:
+    """Cut metrics and answers after ``step`` from the folder of a run: they come again. None cuts everything."""
+    last = -1 if step is None else step
+    metrics = folder / "metrics.jsonl"
+    if metrics.is_file():
+        lines = metrics.read_text(encoding="utf-8", errors="replace").splitlines()
+        kept = [json.dumps({"step": at, "data": data}) for at, data in rows(lines) if at <= last]
+        part = metrics.with_name(f"{metrics.name}.partial")
+        redact.make_private(part)
+        part.write_text("".join(f"{line}\n" for line in kept), encoding="utf-8")
+        part.replace(metrics)
+    for path in (folder / "rollouts").glob("*/*.jsonl"):
+        if path.stem.isdigit() and int(path.stem) > last:
+            path.unlink()
+    (folder / "summary.json").unlink(missing_ok=True)

@@ -1,0 +1,102 @@
+"""The raw overrides for verl (``key=value``) at the end of the command line.
+
+One that sets the key of a knob is that knob, set last: what the kit derives from the knob then follows it. All others
+are checked against verl's own tree of settings, where verl is installed.
+"""
+
+import difflib
+import importlib.util
+import re
+from collections.abc import Sequence
+
+from reward.support.wording import quoted, reason, shown
+from trainer.settings.knobs import COMMANDS, Knob, Value
+from trainer.settings.secret_inputs import fault_of_word
+
+OVERRIDE = re.compile(r"(?P<sign>\+{0,2}|~)(?P<key>[\w./@-]+)(=(?P<value>.*))?", re.DOTALL)
+PLAIN = re.compile(r"[^\s'\"\\$,=\[\]{}()]*")
+QUOTED = re.compile(r"'([^'\\$]*)'|\"([^\"\\$]*)\"")
+LIST = re.compile(r"\[([\w, -]*)\]")
+
+# The kit prepares what these stand for, or starts processes by them: verl must not be told otherwise behind its back.
+DERIVED = {
+    *("MODEL_PATH", "DATA", "VAL_DATA", "DEVICE", "N_GPUS", "NNODES", "BATCH_SIZE", "EPOCHS", "TOTAL_STEPS"),
+    *("MAX_PROMPT_LENGTH", "MAX_RESPONSE_LENGTH", "OUTPUT_DIR", "RUN_NAME", "RESUME", "LOGGER", "REWARD_MODEL_PATH"),
+}
+
+
+def read(words: Sequence[str], knobs: Sequence[Knob]) -> tuple[dict[str, Value], list[str], list[str]]:
+    """Sort ``words`` into knobs (by env var), overrides for verl, and faults."""
+    owners = {knob.key.split()[0]: knob for knob in knobs if len(knob.key.split()) == 1 or knob.env in DERIVED}
+    owners.pop("", None)
+    values: dict[str, Value] = {}
+    rest, faults = [], []
+    for word in words:
+        if fault := fault_of_word(word):
+            faults.append(fault)
+            continue
+        match = OVERRIDE.fullmatch(word)
+        if match is None or (match["value"] is None and match["sign"] != "~"):
+            near = difflib.get_close_matches(
+                word.lower(), [name.split()[0] for name in COMMANDS if name], n=1, cutoff=0.8
+            )
+            hint = f"; did you mean the command {near[0]}?" if near else ""
+            what = quoted(word) if word else "an empty word ('', perhaps of an unset variable)"
+            faults.append(f"{what}: neither a flag (--name) nor an override for verl (key=value){hint}")
+            continue
+        knob = owners.get(match["key"])
+        if knob is None:
+            rest.append(word)
+            continue
+        text = _plain(match["value"] or "", knob.type == "list") if match["sign"] != "~" else None
+        try:
+            if not text:
+                raise ValueError(f"write it as --{knob.flag} VALUE")
+            values[knob.env] = knob.parse(text)
+        except ValueError as error:
+            if knob.env in DERIVED:
+                faults.append(f"{shown(word)}: the kit prepares this by --{knob.flag}: {error}")
+            else:
+                rest.append(word)  # whoever writes verl's own key may know a value that the knob does not
+    return values, rest, faults + _faults_of_keys(rest)
+
+
+def _plain(text: str, a_list: bool) -> str | None:
+    """Take the quotes of Hydra's grammar off a simple value, or a list's brackets; None for what is not simple."""
+    if PLAIN.fullmatch(text):
+        return text
+    if match := QUOTED.fullmatch(text):
+        return match[1] if match[1] is not None else match[2]
+    if a_list and (match := LIST.fullmatch(text)):
+        return match[1].replace(" ", "")
+    return None
+
+
+def _faults_of_keys(words: Sequence[str]) -> list[str]:
+    """Keys that verl does not have and values that do not parse; none before the environment is set up."""
+    if not words or importlib.util.find_spec("hydra") is None or importlib.util.find_spec("verl") is None:
+        return []
+    from hydra.core.override_parser.overrides_parser import OverridesParser
+    from hydra.errors import HydraException
+
+    from trainer.settings.verl_schema import override_faults
+    from trainer.settings.verl_schema.settings_tree import tree
+
+    parser = OverridesParser.create()
+    known = tree()
+    faults = []
+    for word in words:
+        try:
+            override = parser.parse_override(word)
+        except (HydraException, ValueError, RecursionError) as error:  # of numbers of 5,000 digits, of 500 brackets
+            why = shown(str(error).splitlines()[0], 200) if isinstance(error, HydraException) else reason(error)
+            faults.append(f"{shown(word)}: Hydra cannot read it ({why}); quote the value: 'key=\"value\"'")
+            continue
+        if override.is_sweep_override():
+            faults.append(f"{shown(word)}: several values for one key; quote the value, or write a list as key=[a,b]")
+        elif override.is_delete():
+            faults += override_faults.of_deletion(override.key_or_group, known)
+        else:
+            new = override.is_add() or override.is_force_add()
+            faults += override_faults.of_setting(override.key_or_group, override.value(), known, new)
+    return faults

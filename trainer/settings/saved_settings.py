@@ -1,0 +1,60 @@
+"""What a run was started with, kept in its folder: who goes on with it need not say it again.
+
+Runs on the standard library alone, as ``trainer/settings/settings.py`` does, which reads it.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from reward.support import redact
+
+FILE = "settings.json"
+# Of one launch, not of the run; a model or a file is looked for from where the launch was.
+OF_A_LAUNCH = {
+    *("RUN_NAME", "RESUME", "OUTPUT_DIR", "DRY_RUN", "NODE_RANK", "MASTER_ADDR", "RESULT_PATH", "EXPORT_STEP"),
+    *("SYSTEM_PROMPT", "WHEELHOUSE", "TRUST_CHECKPOINT"),
+}
+PATHS = {
+    *("MODEL_PATH", "DATA", "VAL_DATA", "REWARD_FN", "REWARD_MODEL_PATH", "RM_TOKENIZER", "RM_TEMPLATE", "RM_ADAPTER"),
+}
+
+
+def write(folder: Path, given: Mapping[str, str], overrides: Sequence[str]) -> None:
+    """Write what was ``given``, by env var, and the overrides for verl into the folder of a run."""
+    texts = {env: _whole(text) if env in PATHS else text for env, text in given.items() if env not in OF_A_LAUNCH}
+    redact.write_json(folder / FILE, {"given": texts, "overrides": list(overrides)})
+
+
+def _whole(text: str) -> str:
+    """Return a path, or the path before a colon (path.py:name), as it is from any folder."""
+    path, colon, name = text.rpartition(":")
+    for head, tail in ((text, ""), (path, colon + name)):
+        if head and Path(head).expanduser().exists():
+            return str(Path(head).expanduser().resolve()) + tail
+    return text
+
+
+def run_of(resume: str) -> str:
+    """Return the name of the run in what ``--resume`` was given: a name, or a folder of the run."""
+    path = Path(resume)
+    return path.parent.name if path.name.startswith("global_step_") else path.name
+
+
+def read(folder: Path) -> tuple[dict[str, str], list[str]]:
+    """Return what the run was given and its overrides; nothing where it left no such file, or one that is cut off."""
+    try:
+        found = json.loads((folder / FILE).read_text(encoding="utf-8"))
+        return dict(found["given"]), list(found["overrides"])
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return {}, []
+
+
+def merged(before: Sequence[str], now: Sequence[str]) -> list[str]:
+    """Return the overrides of the run and those of now, which win."""
+    keys = {_key(word) for word in now}
+    return [*(word for word in before if _key(word) not in keys), *now]
+
+
+def _key(word: str) -> str:
+    return word.lstrip("+~").partition("=")[0]

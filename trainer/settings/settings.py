@@ -1,0 +1,193 @@
+"""Env vars in, one frozen ``Settings`` out: defaults, types, ranges, every fault at once.
+
+Runs on the standard library alone, before anything is installed. Precedence, lowest first: the table's default, its
+column for no GPU, its column for ``builtin:tiny``, env vars, flags (which ``train.sh`` turns into env vars), raw
+overrides for verl. Defaults of batch sizes give way to the nearest sizes that fit (``trainer.settings.batch_size``).
+"""
+
+import contextlib
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from reward.support.wording import expanded, path_fault, quoted
+from trainer import ROOT
+from trainer.settings import batch_size, overrides, saved_settings, secret_inputs
+from trainer.settings.conflicts import contradictions
+from trainer.settings.knobs import AUTO, Knob, Value, load_knobs
+from trainer.settings.reward_config import RewardChoice, choose
+from trainer.setup import host
+from trainer.user_error import UserError
+
+DEFAULT_MODEL_ENV = "MODEL_PATH"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The knobs of one run, by env var, and the raw overrides for verl.
+
+    ``given`` names the knobs that a person set, by env var, flag or override.
+    """
+
+    values: Mapping[str, Value]
+    overrides: tuple[str, ...] = ()
+    given: frozenset[str] = field(default_factory=frozenset)
+    reward: RewardChoice = field(default_factory=lambda: RewardChoice("rule"))
+    fitted: tuple[str, ...] = ()  # sizes of a batch that are not the defaults, as those do not fit: "batch 258 for 256"
+
+    def text(self, env: str) -> str:
+        """Return a text knob."""
+        value = self.values[env]
+        assert isinstance(value, str), env
+        return value
+
+    def integer(self, env: str) -> int:
+        """Return a whole-number knob."""
+        value = self.values[env]
+        assert isinstance(value, int), env
+        return value
+
+    @property
+    def dry_run(self) -> bool:
+        """Whether only the plan is wanted."""
+        return self.values["DRY_RUN"] is True
+
+    @property
+    def output(self) -> Path:
+        """The folder of runs and checkpoints: the kit's own, unless one was given."""
+        return output_folder(self.text("OUTPUT_DIR"), "OUTPUT_DIR" in self.given)
+
+    def having(self, **values: Value) -> "Settings":
+        """Return the same with other values, as if nobody had given them."""
+        return replace(self, values={**self.values, **values})
+
+    def environment(self) -> dict[str, str]:
+        """Return the knobs as env vars, in the form that ``config/*.yaml`` reads."""
+        return {env: as_env(value) for env, value in self.values.items()}
+
+
+def output_folder(text: str, given: bool) -> Path:
+    """Return the folder of runs and checkpoints; one that was given is as seen from the working directory."""
+    path = (Path.cwd() if given else ROOT) / expanded(text)
+    try:
+        return path.resolve()
+    except (OSError, RuntimeError):  # links in a circle, which whoever writes there is told of
+        return path
+
+
+def as_env(value: Value) -> str:
+    """Return a knob's value as the text of its env var."""
+    if isinstance(value, list):
+        return ",".join(value)
+    if isinstance(value, bool):
+        return str(value).lower()
+    return "null" if value is None else str(value)
+
+
+def read_settings(environ: Mapping[str, str], words: Sequence[str], gpus: int | None = None) -> Settings:
+    """Read the knobs from ``environ`` and the raw overrides from ``words``.
+
+    A run that goes on was given more before, which holds where nothing else is given now.
+
+    ``gpus`` is the number of GPUs; by default it is asked from the machine.
+
+    Raises:
+        UserError: with every fault found, one line each.
+    """
+    knobs = load_knobs()
+    values, faults = _given(environ, knobs)
+    raw, rest, wrong = overrides.read(words, knobs)
+    faults = _faults_of_flags(environ, knobs) + faults + wrong
+    before, words_before = _given_before(values | raw, knobs)
+    values, rest = before | values, saved_settings.merged(words_before, rest)
+    given = frozenset(values.keys() | raw.keys())
+    values |= raw
+    free = batch_size.free_sizes(values)
+    values = {env: value for env, value in values.items() if env not in free}
+    gpus = host.gpu_count() if gpus is None else gpus
+    if values.get("DEVICE", AUTO) == AUTO:
+        values["DEVICE"] = "cuda" if gpus else "cpu"
+    values = _with_defaults(knobs, values)
+    if values["N_GPUS"] == AUTO:
+        own = values["RM_GPUS"] if values["REWARD_MODEL_PATH"] and not values["RM_URL"] else 0
+        values["N_GPUS"] = max(gpus - own, 1) if isinstance(own, int) else max(gpus, 1)
+    if values["DTYPE"] == AUTO:
+        values["DTYPE"] = "bfloat16" if values["DEVICE"] == "cuda" or host.cpu_has_bfloat16() else "float32"
+    fitted = batch_size.fit(values, free)
+    reward = choose(values)
+    faults += [*contradictions(values, given, gpus, tuple(rest)), *reward.faults]
+    faults += secret_inputs.faults_of_knobs(values, given)
+    if faults:
+        raise UserError(*faults)
+    return Settings(values, tuple(rest), given, reward, fitted)
+
+
+def _given(environ: Mapping[str, str], knobs: Sequence[Knob]) -> tuple[dict[str, Value], list[str]]:
+    """Parse what was given by env var or flag."""
+    values: dict[str, Value] = {}
+    faults = []
+    flags = environ.get("KIT_GIVEN", "").split()
+    for knob in knobs:
+        text = environ.get(knob.env, "")
+        name = f"--{knob.flag}" if knob.env in flags else knob.env
+        if not text.strip():
+            if knob.env in flags:
+                faults.append(f"{name}: the value is empty (an unset shell variable?); give one, or leave the flag out")
+            continue
+        try:
+            text.encode()
+            values[knob.env] = knob.parse(text)
+        except UnicodeEncodeError:
+            faults.append(f"{name}={quoted(text)}: it is not UTF-8; write it in UTF-8")
+        except ValueError as error:
+            faults.append(f"{name}={quoted(text)}: {error}")
+    return values, faults
+
+
+def _given_before(now: Mapping[str, Value], knobs: Sequence[Knob]) -> tuple[dict[str, Value], list[str]]:
+    """Return what the run that ``now`` names was given when it was last started, and its overrides."""
+    default = next(knob.default for knob in knobs if knob.env == "OUTPUT_DIR")
+    runs = output_folder(str(now.get("OUTPUT_DIR", default)), "OUTPUT_DIR" in now) / "runs"
+    names = [str(now.get("RUN_NAME", "")), saved_settings.run_of(str(now.get("RESUME", "")))]  # its own, or its origin
+    folders = [runs / name for name in names if name and not path_fault(runs / name)]
+    texts, words = next((saved_settings.read(folder) for folder in folders if folder.is_dir()), ({}, []))
+    if {"EPOCHS", "TOTAL_STEPS"} & now.keys():  # each says how long
+        texts = {env: text for env, text in texts.items() if env not in ("EPOCHS", "TOTAL_STEPS")}
+    found: dict[str, Value] = {}
+    for knob in knobs:
+        if knob.env in texts:
+            with contextlib.suppress(ValueError):  # of another version of the kit
+                found[knob.env] = knob.parse(texts[knob.env])
+    return found, words
+
+
+def _with_defaults(knobs: Sequence[Knob], values: Mapping[str, Value]) -> dict[str, Value]:
+    """Fill in what was not given. The model first: a column of defaults is its own."""
+    out = dict(values)
+    for knob in sorted(knobs, key=lambda knob: knob.env != DEFAULT_MODEL_ENV):
+        if knob.env in out:
+            continue
+        text = knob.default
+        if out["DEVICE"] == "cpu" and knob.cpu:
+            text = knob.cpu
+        if knob.tiny and out.get(DEFAULT_MODEL_ENV) == "builtin:tiny":
+            text = knob.tiny
+        if knob.env == "TOTAL_STEPS" and "EPOCHS" in values:
+            text = AUTO  # who asks for epochs gets them whole
+        out[knob.env] = knob.parse(text) if text else ""
+    return out
+
+
+def _faults_of_flags(environ: Mapping[str, str], knobs: Sequence[Knob]) -> list[str]:
+    flags = [knob.flag for knob in knobs] + [f"no_{knob.flag}" for knob in knobs if knob.type == "switch"]
+    faults = []
+    for name in filter(None, environ.get("KIT_UNKNOWN", "").split("\n")):
+        if name.endswith(" (no value)"):
+            flag = name.removesuffix(" (no value)")
+            faults.append(f"--{flag}: a value is missing; write --{flag} VALUE or --{flag}=VALUE")
+            continue
+        near = difflib.get_close_matches(name.lower(), flags, n=1)
+        hint = f"did you mean --{near[0]}?" if near else "./train.sh --help lists them all"
+        faults.append(f"--{name}: there is no such flag; {hint}")
+    return faults

@@ -1,0 +1,202 @@
+"""The words that verl and vLLM know for a setting (estimators, losses, data types, ...), read from their source."""
+
+import ast
+import functools
+import importlib.util
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from trainer.settings.knobs import AUTO, Knob, load_knobs
+from trainer.settings.verl_schema.types import classes, parse, verl_folder, words_of
+
+Reader = Callable[[], Iterator[str]]
+
+
+def _tree(file: str) -> ast.Module:
+    """Return a file's syntax tree; ``file`` begins with the package, verl or vllm."""
+    package, _, path = file.partition("/")
+    if package == "verl":
+        return parse(verl_folder() / path)
+    spec = importlib.util.find_spec(package)
+    return parse(Path(spec.origin).parent / path) if spec and spec.origin else ast.Module([], [])
+
+
+def registered(file: str, *names: str) -> Reader:
+    """Return the reader of what a file registers: ``@name("word")``, ``Registry.name("word")``, or by an Enum."""
+
+    def read() -> Iterator[str]:
+        module = _tree(file)
+        enums = {
+            (node.name, each.targets[0].id): each.value.value
+            for node in module.body
+            if isinstance(node, ast.ClassDef)
+            for each in node.body
+            if isinstance(each, ast.Assign)
+            and isinstance(each.targets[0], ast.Name)
+            and isinstance(each.value, ast.Constant)
+        }
+        for node in ast.walk(module):
+            if isinstance(node, ast.Call) and node.args and ast.unparse(node.func) in names:
+                first = node.args[0]
+                if isinstance(first, ast.Constant):
+                    yield str(first.value)
+                elif isinstance(first, ast.Attribute) and isinstance(first.value, ast.Name):
+                    word = enums.get((first.value.id, first.attr))
+                    yield from [str(word)] * (word is not None)
+
+    return read
+
+
+def compared(file: str, name: str, function: str = "") -> Reader:
+    """Return the reader of the words that a file, or a function in it, compares ``name`` with."""
+
+    def read() -> Iterator[str]:
+        for scope in ast.walk(_tree(file)):
+            if function and getattr(scope, "name", None) != function:
+                continue
+            if not function and not isinstance(scope, ast.Module):
+                continue
+            for node in ast.walk(scope):
+                if isinstance(node, ast.Compare) and ast.unparse(node.left) == name:
+                    for other in node.comparators:
+                        yield from words_of(other) or words_of(ast.List([other]))
+
+    return read
+
+
+def listed(file: str, name: str) -> Reader:
+    """Return the reader of a constant list, or of a ``Literal``, that is assigned to ``name``."""
+
+    def read() -> Iterator[str]:
+        for node in ast.walk(_tree(file)):
+            if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == name:
+                value = node.value
+                if isinstance(value, ast.Subscript):  # Literal[...]
+                    value = value.slice if isinstance(value.slice, ast.Tuple) else ast.List([value.slice])
+                yield from words_of(value)
+
+    return read
+
+
+def words(*given: str) -> Reader:
+    """Return the reader of words that are the kit's own."""
+    return lambda: iter(given)
+
+
+ALGOS, TYPES, VLLM_MODEL = "verl/trainer/ppo/core_algos.py", "verl/utils/torch_dtypes.py", "vllm/config/model.py"
+KL = (compared(ALGOS, "kl_penalty", "kl_penalty_forward"),)
+DTYPES = tuple(listed(TYPES, name) for name in ("HALF_LIST", "FLOAT_LIST", "BFLOAT_LIST"))
+TRAINERS = tuple(
+    registered(f"verl/trainer/ppo/v1/trainer_{name}.py", "register_trainer")
+    for name in ("sync", "colocate_async", "separate_async")
+)
+CHECKPOINT_ENGINES = tuple(
+    registered(f"verl/checkpoint_engine/{name}.py", "CheckpointEngineRegistry.register")
+    for name in (
+        *("base", "nccl_checkpoint_engine", "nixl_checkpoint_engine", "delta_checkpoint_engine"),
+        *("kimi_checkpoint_engine", "mooncake_checkpoint_engine", "hccl_checkpoint_engine"),
+    )
+)
+ROLLOUT_SECTIONS = ("actor_rollout_ref.rollout", "reward.reward_model.rollout")
+ENGINES = ("actor_rollout_ref.actor.fsdp_config", "actor_rollout_ref.ref.fsdp_config", "critic.fsdp")
+# Setting -> where its words are; those that __post_init__ of a dataclass lists are read by types.py.
+CHOICES: dict[str, tuple[Reader, ...]] = {
+    "algorithm.adv_estimator": (registered(ALGOS, "register_adv_est"),),
+    "actor_rollout_ref.actor.policy_loss.loss_mode": (registered(ALGOS, "register_policy_loss"), words("ppo_kit")),
+    "algorithm.kl_penalty": KL,
+    "actor_rollout_ref.actor.kl_loss_type": KL,
+    "algorithm.kl_ctrl.type": (compared(ALGOS, "kl_ctrl.type", "get_kl_controller"),),
+    "algorithm.rollout_correction.loss_type": (compared(ALGOS, "loss_type", "compute_policy_loss_bypass_mode"),),
+    "algorithm.rollout_correction.rollout_is": (compared("verl/trainer/ppo/rollout_corr_helper.py", "rollout_is"),),
+    **dict.fromkeys(
+        (f"{each}.strategy" for each in ("actor_rollout_ref.actor", "actor_rollout_ref.ref", "critic")),
+        (words("fsdp", "fsdp2"),),  # the engines that config/ppo.yaml has sections for
+    ),
+    **{f"{each}.strategy": (words("fsdp", "fsdp2"),) for each in ENGINES},
+    **{f"{each}.dtype": DTYPES for each in ENGINES},
+    **{f"{each}.model_dtype": DTYPES for each in ENGINES},
+    **{
+        f"{each}.name": (registered("verl/workers/rollout/replica.py", "RolloutReplicaRegistry.register"),)
+        for each in ROLLOUT_SECTIONS
+    },
+    **{f"{each}.dtype": (listed(VLLM_MODEL, "ModelDType"),) for each in ROLLOUT_SECTIONS},
+    **{f"{each}.logprobs_mode": (listed(VLLM_MODEL, "LogprobsMode"),) for each in ROLLOUT_SECTIONS},
+    **{
+        f"{each}.scheduling_policy": (listed("vllm/config/scheduler.py", "SchedulerPolicy"),)
+        for each in ROLLOUT_SECTIONS
+    },
+    **{
+        f"{each}.load_format": (listed("vllm/model_executor/model_loader/__init__.py", "LoadFormats"),)
+        for each in ROLLOUT_SECTIONS
+    },
+    "actor_rollout_ref.rollout.mode": (words("async"),),
+    "actor_rollout_ref.rollout.checkpoint_engine.backend": CHECKPOINT_ENGINES,
+    "actor_rollout_ref.rollout.multi_turn.format": (
+        registered("verl/experimental/agent_loop/tool_parser.py", "ToolParser.register"),
+    ),
+    "actor_rollout_ref.rollout.multi_turn.tool_response_truncate_side": (
+        compared("verl/experimental/agent_loop/tool_agent_loop.py", "self.tool_response_truncate_side"),
+        words("middle"),
+    ),
+    "data.truncation": (compared("verl/utils/torch_functional.py", "truncation", "postprocess_data"),),
+    "trainer.v1.trainer_mode": (*TRAINERS, words("ppo_kit")),
+    "trainer.v1.sampler.max_off_policy_strategy": (
+        compared("verl/trainer/ppo/v1/replay_buffer.py", "self.max_off_policy_strategy"),
+    ),
+    "trainer.resume_mode": (compared("verl/trainer/ppo/v1/trainer_base.py", "self.config.trainer.resume_mode"),),
+    "reward.reward_manager.source": (words("register", "importlib"),),
+    "model_engine": (words("dp"),),
+    "critic.loss_agg_mode": (lambda: iter(classes()["ActorConfig"]["loss_agg_mode"].choices),),  # one function's words
+}
+# Of these a module of the user's may register more.
+EXTENSIBLE = {
+    "algorithm.adv_estimator",
+    "actor_rollout_ref.actor.policy_loss.loss_mode",
+    "actor_rollout_ref.rollout.checkpoint_engine.backend",
+    "actor_rollout_ref.rollout.multi_turn.format",
+    "trainer.v1.trainer_mode",
+}
+
+
+@functools.cache
+def _owners() -> dict[str, Knob]:
+    return {key: knob for knob in load_knobs() for key in knob.key.split()}
+
+
+def knob_of(key: str) -> Knob | None:
+    """Return the knob that ends in a setting of verl's, if one does."""
+    return _owners().get(key)
+
+
+@functools.cache
+def choices(key: str) -> tuple[str, ...]:
+    """Return the words that there are for a setting: verl's in the order of the source, and those of its knob.
+
+    None where any will do.
+    """
+    found = dict.fromkeys(word for reader in CHOICES.get(key, ()) for word in reader())
+    knob = knob_of(key) if found or key.startswith("trainer.v1.ppo_kit.") else None
+    if knob and knob.type == "choice":
+        found |= dict.fromkeys(word for word in knob.allowed.split("|") if word != AUTO)
+    return tuple(found)
+
+
+@functools.cache
+def optimizers() -> tuple[str, ...]:
+    """Return the names of torch.optim, in the order of the alphabet."""
+    module = _tree("torch/optim/__init__.py")
+    nodes = [node for node in module.body if isinstance(node, ast.ImportFrom)]
+    names = {each.asname or each.name for node in nodes for each in node.names}
+    return tuple(sorted(name for name in names if name[0].isupper() and name != "Optimizer"))
+
+
+def may_be_registered(key: str) -> bool:
+    """Whether verl loads a module of the user's, which may register more words for ``key``."""
+    if key not in EXTENSIBLE:
+        return False
+    from importlib.metadata import entry_points  # only where something is wrong, as importing it takes a while
+
+    return bool(os.environ.get("VERL_USE_EXTERNAL_MODULES")) or any(
+        each.module.split(".")[0] != "trainer" for each in entry_points(group="verl.plugins")
+    )

@@ -1,0 +1,148 @@
+"""The configuration: do the YAML files of ``config/`` hold what verl knows, and does the resolved whole go together?
+
+Hydra takes a mistyped key of a file as a new one, and verl then trains without it.
+"""
+
+import contextlib
+import functools
+import hashlib
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+from omegaconf import DictConfig, OmegaConf
+
+from reward.support import yaml_file
+from trainer.settings.verl_schema import choices, types, values
+from trainer.settings.verl_schema.override_faults import no_such
+
+EXPONENT = re.compile(r"[-+]?\d[\d.]*[eE][-+]?\d+")
+NOT_SETTINGS = ("defaults", "hydra")  # Hydra's own
+
+
+def of_files(root: Path, cache: Path | None = None) -> list[str]:
+    """Return what is wrong with the files under ``root``/config, one line each; those that do not parse are Hydra's.
+
+    A folder ``cache`` remembers which files were sound: nobody waits for them to be looked at again.
+    """
+    folder = root / "config"
+    files = [folder / "ppo.yaml", *sorted(folder.glob("device/*.yaml")), *sorted(folder.glob("reward/*.yaml"))]
+    stamp, now = cache / "config.sound" if cache else None, _digest(files)
+    if stamp and stamp.is_file() and stamp.read_text(encoding="ascii", errors="replace") == now:
+        return []
+    found = [f"config/{file.relative_to(folder)}, {fault}" for file in files for fault in _of_file(file)]
+    if stamp and not found:
+        with contextlib.suppress(OSError):  # no such folder yet, or none that can be written to
+            stamp.write_text(now, encoding="ascii")
+    return found
+
+
+def _digest(files: Sequence[Path]) -> str:
+    """Return the hash of what the check goes by: the files, verl's and the kit's own side of it."""
+    places = [types.verl_folder() / "trainer/config/_generated_ppo_trainer.yaml", Path(values.__file__)]
+    marks = [f"{place} {place.stat().st_mtime_ns}".encode() for place in places]
+    return hashlib.sha256(b"\0".join([*marks, *(file.read_bytes() for file in files if file.is_file())])).hexdigest()
+
+
+def _of_file(file: Path) -> Iterator[str]:
+    """Yield the faults of one file, each with its line."""
+    try:
+        yaml_file.read(file)
+    except yaml_file.YamlFileError:  # which composing tells
+        return
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)(file.read_text(encoding="utf-8-sig"))
+    root = loader.get_single_node()
+    if isinstance(root, yaml.MappingNode):  # else it is a list of verl's: agent loops
+        yield from _of_group(root, "", loader)
+
+
+def _of_group(group: yaml.MappingNode, prefix: str, loader: Any) -> Iterator[str]:
+    for name, node in group.value:
+        key, line = f"{prefix}{name.value}", name.start_mark.line + 1
+        if key in NOT_SETTINGS:
+            continue
+        try:
+            kind = types.kind_of(key)
+        except types.UnknownKeyError:
+            yield f"line {line}: {no_such(key, _known())}"
+            continue
+        if isinstance(node, yaml.MappingNode):
+            if kind is not types.ANY:
+                yield from _of_group(node, f"{key}.", loader)
+            continue
+        value = loader.construct_object(node, deep=True)
+        if isinstance(value, str) and node.style is None and EXPONENT.fullmatch(value):  # a number to OmegaConf
+            value = float(value)
+        for fault in values.faults(key, value):
+            yield f"line {line}: {fault}"
+
+
+@functools.cache
+def _known() -> Mapping[str, object]:
+    """Return every key of verl's tree."""
+    found: dict[str, object] = {}
+
+    def walk(node: Mapping[str, Any], prefix: str) -> None:
+        for name, value in node.items():
+            found[f"{prefix}{name}"] = value
+            if isinstance(value, dict):
+                section = str(value.get("_target_")).rsplit(".", 1)[-1]
+                found.update({f"{prefix}{name}.{field}": None for field in types.classes().get(section, ())})
+                walk(value, f"{prefix}{name}.")
+
+    walk(types.tree(), "")
+    return found
+
+
+def of_resolved(config: DictConfig, overrides: Sequence[str]) -> list[str]:
+    """Return what is wrong in the resolved configuration: overrides by reference, values that exclude each other."""
+    found = []
+    for word in overrides:
+        key, _, text = word.lstrip("+").partition("=")
+        if "${" not in text or OmegaConf.select(config, key) is None:
+            continue
+        with contextlib.suppress(types.UnknownKeyError):
+            found += [
+                f"{values.short(word)}: {fault}" for fault in values.faults(key, _plain(OmegaConf.select(config, key)))
+            ]
+    actor, rollout = config.actor_rollout_ref.actor, config.actor_rollout_ref.rollout
+    for name, optim in (("actor_rollout_ref.actor.optim", actor.optim), ("critic.optim", config.critic.optim)):
+        names = choices.optimizers() if optim.optimizer_impl == "torch.optim" else ()
+        if names and optim.optimizer not in names:
+            known = values.nearest_word(str(optim.optimizer), names)
+            found.append(f"{name}.optimizer={optim.optimizer}: torch.optim has {known}")
+    found += _of_queue(config)
+    loss, validation = actor.policy_loss, rollout.val_kwargs
+    if loss.clip_cov_lb > loss.clip_cov_ub:
+        found.append(
+            f"actor_rollout_ref.actor.policy_loss: clip_cov_lb={loss.clip_cov_lb} is above clip_cov_ub="
+            f"{loss.clip_cov_ub}; raise the one, or lower the other"
+        )
+    if loss.loss_mode == "dro" and loss.dro_beta is None:
+        found.append(
+            "actor_rollout_ref.actor.policy_loss.loss_mode=dro: it needs policy_loss.dro_beta, a number above 0"
+        )
+    if validation.do_sample and not validation.temperature:
+        found.append(
+            "actor_rollout_ref.rollout.val_kwargs.do_sample=true: at temperature 0 nothing is sampled; set "
+            "val_kwargs.temperature too"
+        )
+    return found
+
+
+def _of_queue(config: DictConfig) -> list[str]:
+    """Return why the samples of a step do not fit into the queue between rollout and training, if they do not."""
+    most = OmegaConf.select(config, "transfer_queue.backend.SimpleStorage.total_storage_size")
+    prompts, samples = config.data.train_batch_size, config.actor_rollout_ref.rollout.n
+    if most is None or prompts * samples <= most:
+        return []
+    return [
+        f"--batch_size {prompts} with --rollout_n {samples}: {prompts * samples:,} samples a step, and the queue of "
+        f"samples holds {most:,}; lower one, or raise transfer_queue.backend.SimpleStorage.total_storage_size"
+    ]
+
+
+def _plain(value: Any) -> object:
+    return OmegaConf.to_container(value) if OmegaConf.is_config(value) else value

@@ -1,0 +1,80 @@
+"""What is wrong with a raw override that Hydra can read: its key, its value, or what it takes away."""
+
+import difflib
+from collections.abc import Mapping
+
+from trainer.settings.knobs import load_knobs
+from trainer.settings.verl_schema import types, values
+
+
+def of_setting(key: str, value: object, known: Mapping[str, object], new: bool) -> list[str]:
+    """Return what is wrong with ``value`` for ``key``; ``new`` is a key with a plus, which may be one of nobody's."""
+    if key not in known and not new:
+        return [no_such(key, known)]
+    now = known.get(key)
+    if isinstance(now, dict) and now and not isinstance(value, dict) and not (value is None and _is_optional(key)):
+        first = next((name for name in now if not str(name).startswith("_")), "NAME")
+        return [f"{key}: this is a group of settings; set them one by one, as in {key}.{first}=..."]
+    try:
+        found = values.faults(key, value)
+    except types.UnknownKeyError:
+        if key not in known and not _is_open(key):
+            return [no_such(key, known)]
+        found = []
+    if not found and isinstance(now, bool | int | float) and isinstance(value, str) and "${" not in value:  # the kit's
+        return [f"{key}={values.short(value)}: allowed: {'true or false' if isinstance(now, bool) else 'a number'}"]
+    return found
+
+
+def of_deletion(key: str, known: Mapping[str, object]) -> list[str]:
+    """Return why verl or the kit cannot do without ``key``: only what has a default elsewhere can be taken away."""
+    if key not in known:
+        return [no_such(key, known)]
+    owner = next((knob for knob in load_knobs() if key in knob.key.split()), None)
+    if owner:
+        return [f"~{key}: --{owner.flag} sets it; give it the value that is wanted"]
+    try:
+        kind = types.kind_of(key)
+    except types.UnknownKeyError:
+        kind = types.ANY
+    if kind == types.ANY and not isinstance(known[key], dict):
+        return []
+    if kind.section or isinstance(known[key], dict):
+        return [f"~{key}: this is a group of settings, which verl reads; set them one by one"]
+    return [] if kind.field else [f"~{key}: verl reads it; set it to another value"]
+
+
+def _is_optional(key: str) -> bool:
+    try:
+        return types.kind_of(key).optional
+    except types.UnknownKeyError:
+        return False
+
+
+def _is_open(key: str) -> bool:
+    """Whether somebody may read a new ``key``: all but the sections that verl makes dataclasses of."""
+    head = key.rpartition(".")[0]
+    while head:
+        try:
+            kind = types.kind_of(head)
+        except types.UnknownKeyError:
+            head = head.rpartition(".")[0]
+            continue
+        return kind.section not in types.classes() and not kind.names - {"dict"}
+    return True
+
+
+def no_such(key: str, known: Mapping[str, object]) -> str:
+    """Return what to say of a key that verl does not have: the nearest that it has."""
+    near = nearest(key, known)
+    hint = f"did you mean {', or '.join(near)}? " if near else ""
+    more = f"(+{key}=... adds one that its files do not list)" * _is_open(key)
+    return f"{key}: verl has no such setting; {hint}{more}".rstrip("; ")
+
+
+def nearest(key: str, known: Mapping[str, object]) -> list[str]:
+    """Return up to three known keys like ``key``: spelt like it, or ending in the same word."""
+    last = key.rsplit(".", 1)[-1]
+    same = [name for name in known if name.rsplit(".", 1)[-1] == last]
+    close = difflib.get_close_matches(key, list(known), n=3, cutoff=0.75)
+    return list(dict.fromkeys([*close, *difflib.get_close_matches(key, same, n=3, cutoff=0.3)]))[:3]

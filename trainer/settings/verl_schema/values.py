@@ -1,0 +1,155 @@
+"""Is this a value for that setting of verl's? By type, by the words that there are, and by sign and range."""
+
+import difflib
+import math
+import re
+from dataclasses import replace
+
+from trainer.settings.knobs import in_range, range_in_words
+from trainer.settings.verl_schema.choices import choices, knob_of, may_be_registered
+from trainer.settings.verl_schema.types import ANY, Kind, UnknownKeyError, kind_of
+
+# What verl's files do not say: ranges of numbers, by the end of a key, the first that fits; the intervals of knobs.tsv.
+# Where there is none, a number is not below 0, unless its default is.
+RANGES = (
+    (r"\.val_kwargs\.temperature", ">=0"),
+    (r"\.(lr|temperature|horizon|repetition_penalty|target_kl)", ">0"),
+    (r"algorithm\.(gamma|lam)", "[0,1]"),
+    (r"\.(top_p|gpu_memory_utilization)", "(0,1]"),
+    (r"\.(lr_warmup_steps_ratio|min_lr_ratio|over_sample_rate)", "[0,1]"),
+    (r"\.(dropout|betas)", "[0,1)"),
+    (r"ppo_kit\.(reward_clip|advantage_clip|huber_delta)|gen_batch_size", ">0"),
+    (r"\.(clip_ratio_c|cliprange_value|grad_clip|clip_grad|max_num_seqs|num_shards)", ">0"),
+    (r"_batch_size(_per_gpu)?|tensor_model_parallel_size|data_parallel_size|sequence_parallel_size", ">=1"),
+    (r"_(token_len_per_gpu|chunk_size|num_batched_tokens|megabytes|model_len|storage_units|storage_size)", ">=1"),
+    (r"data\.max_(prompt|response)_length|\.(prompt|response)_length", ">=1"),
+    (r"ppo_kit\.keep|\.(n|ppo_epochs|total_epochs|group_size|block_size)", ">=1"),
+    (r"(trainer|rollout\.agent|reward)\.(nnodes|n_gpus_per_node|num_workers)", ">=1"),
+    (r"\.(log_prob_min_clamp|loss_max_clamp)", ""),
+)
+UNLIMITED = re.compile(r"clip|threshold|_clamp")  # infinity is no limit
+LONGEST = 80
+
+
+def short(text: str) -> str:
+    """Return a text cut to the length of a message."""
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
+
+
+def faults(key: str, value: object) -> list[str]:
+    """Return what is wrong with ``value`` for the setting ``key``, one line each; a section's settings one by one.
+
+    Raises:
+        UnknownKeyError: there is no such setting.
+    """
+    kind = _named(key, kind_of(key))
+    if isinstance(value, dict) and (kind.section or not kind.names):
+        return [fault for name, each in value.items() for fault in _of_entry(f"{key}.{name}", each)]
+    allowed = _allowed(key, kind, value)
+    return [f"{key}={short(_text(value))}: allowed: {allowed}"] if allowed else []
+
+
+def _named(key: str, kind: Kind) -> Kind:
+    """Return the kind of a setting whose default is null and which no dataclass has: by its knob, or by its name."""
+    if kind.names or kind.section or kind is ANY or kind.default is not None:
+        return kind
+    knob = knob_of(key)
+    if knob and knob.type in ("int", "float"):
+        return replace(kind, names=frozenset({knob.type}))
+    allowed = next((allowed for ending, allowed in RANGES if re.search(f"(?:{ending})$", key)), "")
+    return replace(kind, names=frozenset({"int" if allowed == ">=1" else "float"})) if allowed else kind
+
+
+def _of_entry(key: str, value: object) -> list[str]:
+    try:
+        return faults(key, value)
+    except UnknownKeyError as error:
+        return [f"{key}: {error.args[0]}"]
+
+
+def _text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else "null" if value is None else str(value)
+
+
+def _allowed(key: str, kind: Kind, value: object) -> str:
+    """Return what is allowed in place of ``value``; nothing where it is."""
+    if isinstance(value, str) and "${" in value:  # looked at when it is resolved
+        return ""
+    known = kind.choices or choices(key)
+    if value is None:
+        return "" if kind.optional or not (kind.names or kind.section) else f"{_words(key, kind, known)}, not null"
+    if not kind.names and not kind.section and not known:
+        return ""
+    if known and not isinstance(value, bool | list | dict):
+        fits = _is_word(key, str(value), known) or may_be_registered(key)
+        return "" if fits else nearest_word(str(value), known) + ", or null" * kind.optional
+    fits = any(_fits(name, key, kind, value) for name in kind.names)
+    return "" if fits else _words(key, kind, known)
+
+
+def _is_word(key: str, value: str, known: tuple[str, ...]) -> bool:
+    return value in known or (
+        value.removesuffix("+") in known and "kl" in key.rsplit(".", 1)[-1]
+    )  # k3+: straight through
+
+
+def nearest_word(value: str, known: tuple[str, ...]) -> str:
+    """Return the words that there are, and the nearest to ``value``."""
+    lower = {word.lower(): word for word in known}
+    near = difflib.get_close_matches(value.lower(), lower, n=1)
+    return ", ".join(known) + (f"; did you mean {lower[near[0]]}?" if near else "")
+
+
+def _fits(name: str, key: str, kind: Kind, value: object) -> bool:
+    if name == "str":
+        return isinstance(value, str | int | float) and not ("float" in kind.names and isinstance(value, int | float))
+    if name == "bool":
+        return isinstance(value, bool) or (isinstance(value, int) and value in (0, 1))
+    if name == "list":
+        items = kind.items
+        if not isinstance(value, list) or (kind.length and len(value) != kind.length):
+            return False
+        return (
+            items is None
+            or not items.names
+            or all(any(_fits(each, key, items, item) for each in items.names) for item in value)
+        )
+    if name == "dict":
+        return isinstance(value, dict)
+    if isinstance(value, bool) or not isinstance(value, int if name == "int" else int | float):
+        return False
+    return _in_range(key, kind, float(value))
+
+
+def _in_range(key: str, kind: Kind, value: float) -> bool:
+    if math.isnan(value) or math.isinf(value):
+        return value > 0 and bool(UNLIMITED.search(key.rsplit(".", 1)[-1]))
+    allowed = _range(key, kind)
+    return not allowed or in_range(value, allowed) or (value == kind.default and not isinstance(kind.default, bool))
+
+
+def _range(key: str, kind: Kind) -> str:
+    for ending, allowed in RANGES:
+        if re.search(f"(?:{ending})$", key):
+            return allowed
+    default = kind.default
+    below = isinstance(default, int | float) and not isinstance(default, bool) and default < 0
+    return f">={default:g}" if below else ">=0"
+
+
+def _words(key: str, kind: Kind, known: tuple[str, ...]) -> str:
+    """Say in words what a setting may hold."""
+    if known:
+        return ", ".join(known)
+    allowed = _range(key, kind)
+    ranged = f" {range_in_words(allowed)}" if allowed else ""
+    words = {
+        "bool": "true or false",
+        "int": f"a whole number{ranged}",
+        "float": f"a number{ranged}",
+        "str": "a text",
+        "list": f"a list of {kind.length} numbers{ranged}, as in [a,b]" if kind.length else "a list, as in [a,b]",
+        "dict": "a group, as in {name: value}",
+    }
+    found = [words[name] for name in words if name in kind.names] or ["a group of settings"]
+    return " or ".join(found) + " or null" * kind.optional

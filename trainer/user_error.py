@@ -1,0 +1,32 @@
+"""What a person can mend, and how it is printed. Standard library alone."""
+
+import contextlib
+import sys
+from collections.abc import Sequence
+
+from reward.support.wording import LINE, shown
+
+MOST_FAULTS = 10  # lines of a refusal
+
+
+class UserError(Exception):
+    """What the person can mend: one line a fault; the command ends with exit status 2."""
+
+    def __init__(self, *faults: str) -> None:
+        self.faults = faults
+        super().__init__("\n".join(faults))
+
+
+def fail(error: UserError) -> int:
+    """Print the faults as the whole kit does, and return the exit status."""
+    with contextlib.suppress(OSError):  # a standard error that is full
+        for fault in shortened(error.faults):
+            print(f"train.sh: {fault}", file=sys.stderr)
+    return 2
+
+
+def shortened(faults: Sequence[str]) -> list[str]:
+    """Return the lines of a refusal: each printable and of a readable length, the first ones of many."""
+    lines = [shown(fault, LINE) for fault in faults[:MOST_FAULTS]]
+    rest = len(faults) - len(lines)
+    return lines + [f"... and {rest:,} more, told when these are mended"] * bool(rest)

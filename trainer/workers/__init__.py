@@ -1,0 +1,1 @@
+"""What runs inside the Ray workers of verl and in vLLM's servers."""

@@ -1,0 +1,168 @@
+"""Passes with no padding where flash-attn is not, in which the tokens that all sequences begin with are computed once.
+
+A packed batch is one row: what its sequences have in common at their beginning (a chat template, a system prompt), then
+the rest of each. Linear layers, norms and the head see no padding, and what is common once. Attention takes the row
+apart again: the rest of a sequence attends to what is common and to itself. The numbers are those of the padded batch,
+the gradients too: those of what is common come together from all sequences.
+
+transformers passes ``kit_packing`` through to the attention (docs/source/en/attention_interface.md).
+"""
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import torch
+from torch.nn.functional import scaled_dot_product_attention
+from transformers import AttentionInterface, AttentionMaskInterface
+from transformers.integrations.sdpa_attention import repeat_kv, sdpa_attention_forward
+from transformers.masking_utils import sdpa_mask
+
+NAME = "kit_packed"  # of the attention, in a model's configuration
+# Their tokens see each other in full causal attention and nowhere else: test_prefix_packing.py tests each.
+MODELS = (
+    *("gemma", "granite", "llama", "mistral", "mixtral", "olmo2", "phi3"),
+    *("qwen2", "qwen2_moe", "qwen3", "qwen3_moe", "smollm3"),
+)
+
+
+@dataclass(frozen=True)
+class Packing:
+    """A batch of B sequences in one row of T tokens."""
+
+    tokens: torch.Tensor  # (T,), where they are in the batch of whole sequences, one after another
+    common: int  # tokens that all begin with
+    shape: tuple[int, int]  # B, and the longest rest
+    places: torch.Tensor | None  # (T - common,), of the rests in a padded batch of that shape; None if they fill it
+    mask: torch.Tensor | None  # (longest rest, common + longest rest), true where it is seen; None if none is common
+
+    def find(self, positions: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+        """Return where tokens of the batch are in the row: ``positions``, ``lengths`` of them of each sequence."""
+        before = torch.arange(len(lengths), device=positions.device) * self.common
+        return positions - before.repeat_interleave(lengths)
+
+
+def pack(input_ids: torch.Tensor, prompts: torch.Tensor) -> Packing:
+    """Return how to pack nested ``input_ids``, (B, p + r), which begin with ``prompts``, (B, p)."""
+    tokens, starts, device = input_ids.values(), input_ids.offsets()[:-1], input_ids.device
+    # The last token of a prompt stays its own: what it says is read.
+    shortest = int(prompts.offsets().diff().min()) if len(starts) > 1 else 0
+    columns = torch.arange(max(shortest - 1, 0), device=device)
+    begin = tokens[starts.unsqueeze(1) + columns]
+    common = int((begin == begin[:1]).all(0).cumprod(0).sum())
+    rests = input_ids.offsets().diff() - common
+    longest = int(rests.max())
+    columns = torch.arange(longest, device=device)
+    there = columns < rests.unsqueeze(1)
+    full = bool(there.all())
+    own = (starts.unsqueeze(1) + common + columns)[there]
+    mask = torch.ones(longest, common + longest, dtype=torch.bool, device=device).tril(common) if common else None
+    return Packing(
+        torch.cat([torch.arange(common, device=device), own]),
+        common,
+        (len(starts), longest),
+        None if full else there.flatten().nonzero().squeeze(1),
+        mask,
+    )
+
+
+def takes(model: Any) -> bool:
+    """Have a model take packed batches, which those of ``MODELS`` do by SDPA; return whether it does."""
+    if not type(model).__module__.startswith("transformers.models."):  # code of its own, whatever it is called
+        return False
+    config = model.config
+    layers = getattr(config, "layer_types", None)
+    full = set(layers) == {"full_attention"} if layers else getattr(config, "sliding_window", None) is None
+    if config.model_type not in MODELS or not full or config._attn_implementation != "sdpa":
+        return False
+    AttentionInterface.register(NAME, attention)
+    AttentionMaskInterface.register(NAME, sdpa_mask)
+    model.set_attn_implementation(NAME)
+    return True
+
+
+def inputs(packing: Packing, batch: Any) -> dict[str, Any]:
+    """Return what a model is called with."""
+    return {
+        "input_ids": batch["input_ids"].values()[packing.tokens].unsqueeze(0),
+        "position_ids": batch["position_ids"].values()[packing.tokens].unsqueeze(0),
+        "attention_mask": torch.empty(1, 1, 1, 1, dtype=torch.bool, device=packing.tokens.device),  # so none is made
+        "kit_packing": packing,
+    }
+
+
+def attention(
+    module: torch.nn.Module,
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    attention_mask: torch.Tensor | None,
+    dropout: float = 0.0,
+    scaling: float | None = None,
+    kit_packing: Packing | None = None,
+    **kwargs: Any,
+) -> tuple[torch.Tensor, None]:
+    """Attend as transformers' SDPA attention does, which takes all that is not packed.
+
+    Of a packed batch ``query`` is (1, heads, T, d), ``key`` and ``value`` are (1, heads or a part of them, T, d); the
+    result is (1, T, heads, d).
+    """
+    if kit_packing is None:
+        return sdpa_attention_forward(  # type: ignore[no-any-return]
+            module, query, key, value, attention_mask, dropout=dropout, scaling=scaling, **kwargs
+        )
+    attend = partial(scaled_dot_product_attention, dropout_p=dropout, scale=scaling)
+    common, mask = kit_packing.common, kit_packing.mask
+    key, value = (repeat_kv(each, query.shape[1] // key.shape[1]) for each in (key, value))
+    own = [_padded(each[0, :, common:].transpose(0, 1), kit_packing).transpose(1, 2) for each in (query, key, value)]
+    if not common:
+        rests = attend(*own, is_causal=True)
+        return _rows(rests.transpose(1, 2), kit_packing).unsqueeze(0), None
+    first = [each[:, :, :common] for each in (query, key, value)]
+    seen = [
+        torch.cat([each.expand(len(rest), -1, -1, -1), rest], dim=2)
+        for each, rest in zip(first[1:], own[1:], strict=True)
+    ]
+    rests = attend(own[0], seen[0], seen[1], attn_mask=mask)
+    begin = attend(*first, is_causal=True)
+    return torch.cat([begin[0].transpose(0, 1), _rows(rests.transpose(1, 2), kit_packing)]).unsqueeze(0), None
+
+
+def _padded(rows: torch.Tensor, packing: Packing) -> torch.Tensor:
+    """Return the rests of a row, (T - common, heads, d), as (B, longest rest, heads, d)."""
+    if packing.places is None:
+        return rows.reshape(*packing.shape, *rows.shape[1:])
+    count = packing.shape[0] * packing.shape[1]
+    return _Put.apply(rows, packing.places, count).view(*packing.shape, *rows.shape[1:])  # type: ignore[no-untyped-call, no-any-return]
+
+
+def _rows(padded: torch.Tensor, packing: Packing) -> torch.Tensor:
+    """Return (T - common, heads, d), what is not padding of (B, longest rest, heads, d)."""
+    rows = padded.flatten(0, 1)
+    return rows if packing.places is None else _Take.apply(rows, packing.places)  # type: ignore[no-untyped-call, no-any-return]
+
+
+class _Put(torch.autograd.Function):  # type: ignore[misc]
+    """Rows at their places among zeros. No place is named twice: the gradient is taken, where torch would add."""
+
+    @staticmethod
+    def forward(ctx: Any, rows: torch.Tensor, places: torch.Tensor, count: int) -> torch.Tensor:
+        ctx.places = places
+        return rows.new_zeros(count, *rows.shape[1:]).index_copy_(0, places, rows)
+
+    @staticmethod
+    def backward(ctx: Any, grad: torch.Tensor) -> tuple[torch.Tensor, None, None]:
+        return grad.index_select(0, ctx.places), None, None
+
+
+class _Take(torch.autograd.Function):  # type: ignore[misc]
+    """The rows at places, as ``_Put`` the other way round."""
+
+    @staticmethod
+    def forward(ctx: Any, rows: torch.Tensor, places: torch.Tensor) -> torch.Tensor:
+        ctx.places, ctx.count = places, len(rows)
+        return rows.index_select(0, places)
+
+    @staticmethod
+    def backward(ctx: Any, grad: torch.Tensor) -> tuple[torch.Tensor, None]:
+        return grad.new_zeros(ctx.count, *grad.shape[1:]).index_copy_(0, ctx.places, grad), None

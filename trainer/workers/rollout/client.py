@@ -1,0 +1,34 @@
+"""The client of a vLLM server that takes many requests at once."""
+
+from collections.abc import AsyncIterator, Sequence
+from typing import Any
+from uuid import uuid4
+
+from verl.workers.rollout.llm_server import LLMServerClient
+from verl.workers.rollout.replica import TokenOutput
+
+from trainer.workers.rollout.finished import Finished
+
+
+class BatchClient(LLMServerClient):  # type: ignore[misc]
+    """verl's client, which sends many requests to one server at once."""
+
+    async def generate_many(self, requests: Sequence[tuple[list[int], dict[str, Any]]]) -> AsyncIterator[Finished]:
+        """Have one server respond to all requests; see ``trainer.workers.rollout.server``."""
+        batch_id = uuid4().hex
+        server_id, server = await self._acquire_server(batch_id)
+        try:
+            async for reference in server.generate_many.options(num_returns="streaming").remote(requests):
+                found: Finished = await reference
+                for _, result in found:
+                    if isinstance(result, TokenOutput):
+                        step = result.extra_fields.get("global_steps")
+                        result.extra_fields.setdefault("min_global_steps", step)
+                        result.extra_fields.setdefault("max_global_steps", step)
+                yield found
+        finally:
+            self._release_server(server_id, request_id=batch_id)
+
+    async def routes_by_batch(self) -> bool:
+        """Whether verl's router chooses a server without looking at a request."""
+        return not await self._load_balancer.require_acquire_fields.remote()

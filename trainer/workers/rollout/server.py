@@ -1,0 +1,32 @@
+"""verl's vLLM server with a call that takes many requests."""
+
+from collections.abc import AsyncIterator, Sequence
+from typing import Any
+from uuid import uuid4
+
+import ray
+from verl.workers.rollout.vllm_rollout.vllm_async_server import vLLMHttpServer, vLLMReplica
+from vllm.sampling_params import RequestOutputKind
+
+from trainer.workers.rollout.finished import Finished, as_finished
+
+# Nobody reads the text, and one message a response does for one a token.
+TOKENS_ONLY = {"detokenize": False, "output_kind": RequestOutputKind.FINAL_ONLY}
+
+
+class BatchHttpServer(vLLMHttpServer):  # type: ignore[misc]
+    """As verl's, with ``generate_many``: a Ray call a batch rather than a sample."""
+
+    async def generate_many(self, requests: Sequence[tuple[list[int], dict[str, Any]]]) -> AsyncIterator[Finished]:
+        """Respond to each request, (token ids of the prompt, sampling parameters); yield what has finished."""
+        calls = [self.generate(ids, {**sampling, **TOKENS_ONLY}, uuid4().hex) for ids, sampling in requests]
+        async for finished in as_finished(calls):
+            yield finished
+
+
+class BatchReplica(vLLMReplica):  # type: ignore[misc]
+    """A replica whose servers are ``BatchHttpServer``."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.server_class = ray.remote(BatchHttpServer)

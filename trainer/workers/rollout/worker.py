@@ -1,0 +1,288 @@
+"""verl's agent loop worker and manager, which take samples of single-turn text in batches.
+
+verl makes each sample a coroutine of its own, with an agent loop built by Hydra, four Ray calls and four messages to
+the transfer queue: some 20 ms of Python a sample, and requests that reach vLLM one by one.
+"""
+
+import asyncio
+import logging
+import random
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import ray
+import transfer_queue as tq
+from omegaconf import OmegaConf
+from tensordict import TensorDict
+from verl.experimental.agent_loop import AgentLoopOutput
+from verl.trainer.ppo.v1 import AgentLoopManagerTQ, AgentLoopWorkerTQ
+from verl.utils.tensordict_utils import list_of_dict_to_tensordict
+from verl.utils.tokenizer.continuous_token_wiring import create_continuous_token_builder
+from verl.workers.rollout.replica import TokenOutput
+
+from trainer.workers.rollout import rows
+from trainer.workers.rollout.agent_loop import sample_seed
+from trainer.workers.rollout.client import BatchClient
+from trainer.workers.rollout.finished import Finished
+from trainer.workers.rollout.queue_columns import SIMPLE, Table
+
+logger = logging.getLogger(__name__)
+SEEDED = "seeded_single_turn"
+SINGLE_TURN = ("single_turn_agent", SEEDED)
+OWN_COLUMNS = ("agent_name", "__rollout_n__", "__do_sample__")  # with these, rows differ in more than their text
+
+
+@dataclass
+class Sample:
+    """One response on its way."""
+
+    row: rows.Row
+    prompt_ids: list[int]  # none where the prompt cannot be told in tokens
+    output: Any = None  # AgentLoopOutput, when there is one
+
+    @property
+    def key(self) -> str:
+        """Its name in the transfer queue."""
+        return f"{self.row['uid']}_{self.row['session_id']}_0"
+
+
+class BatchWorker(AgentLoopWorkerTQ.__ray_metadata__.modified_class.__ray_actor_class__):  # type: ignore[misc]
+    """As ``AgentLoopWorkerTQ``; what is not plain single-turn text goes its way."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.builder = create_continuous_token_builder(
+            self.tokenizer,
+            hf_model_type=self.hf_model_type,
+            chat_template_kwargs=self.config.data.get("apply_chat_template_kwargs", {}),
+            mm_processor_kwargs=self.mm_processor_kwargs,
+            processor=self.processor,
+        )
+
+    async def generate_columns(self, columns: dict[str, Any], validate: bool) -> None:
+        """Start on a batch of prompts (``rows.columns``), without waiting for it."""
+        task = asyncio.create_task(self._run(rows.of_columns(columns), validate))
+        self.background_tasks.add(task)
+        task.add_done_callback(self.background_tasks.discard)
+
+    async def takes(self, names: Sequence[str]) -> bool:
+        """Whether batches with columns of these names may come by ``generate_columns``."""
+        config = self.rollout_config
+        return (
+            config.name == "vllm"
+            and not config.disaggregation.enabled
+            and config.agent.default_agent_loop in SINGLE_TURN
+            and not set(names) & set(OWN_COLUMNS)
+            and self.processor is None
+            and not self.distillation_enabled
+            and not config.full_determinism
+            and isinstance(self.llm_client, BatchClient)
+            and await self.llm_client.routes_by_batch()
+        )
+
+    async def _run(self, prompts: list[rows.Row], validate: bool) -> None:
+        """Generate, score and write the responses to ``prompts``."""
+        partition = "val" if validate else "train"
+        try:
+            samples = self._samples(prompts, self.rollout_config.val_kwargs.n if validate else self.rollout_config.n)
+            writer = Writer(partition, samples, self._table)
+            writer.put([sample for sample in samples if not sample.prompt_ids])
+            samples = [sample for sample in samples if sample.prompt_ids]
+            size = max(1, -(-len(samples) // self._servers))
+            parts = [samples[start : start + size] for start in range(0, len(samples), size)]
+            await asyncio.gather(*[self._generate(part, validate, writer) for part in parts])
+            await writer.close()
+        except Exception:
+            logger.exception("a batch of %d prompts failed", len(prompts))
+            uids = [row["uid"] for row in prompts]
+            await tq.async_kv_batch_put(uids, partition, tags=[{"status": "failure"}] * len(uids))
+
+    @property
+    def _table(self) -> Callable[[list[rows.Row]], Any]:
+        """What the queue takes for rows: a ``Table`` where its storage does."""
+        backend = OmegaConf.select(self.config, "transfer_queue.backend.storage_backend", default=SIMPLE)
+        return Table if backend == SIMPLE else list_of_dict_to_tensordict
+
+    @property
+    def _servers(self) -> int:
+        """In how many parts a batch is sent, so that all workers together reach each server."""
+        trainer, config = self.config.trainer, self.rollout_config
+        each = config.tensor_model_parallel_size * config.data_parallel_size * config.pipeline_model_parallel_size
+        return int(-(-trainer.n_gpus_per_node * trainer.nnodes // (each * config.agent.num_workers)))
+
+    def _samples(self, prompts: list[rows.Row], n: int) -> list[Sample]:
+        found = []
+        for row in prompts:
+            ids = self._prompt_ids(row)
+            found += [Sample({"session_id": session, **row}, ids) for session in range(n)]
+        return found
+
+    def _prompt_ids(self, row: rows.Row) -> list[int]:
+        try:
+            ids: list[int] = self.builder.build_initial_tokens(list(row["raw_prompt"]))
+        except Exception:
+            logger.exception("no prompt for uid=%s", row["uid"])
+            return []
+        return ids[-self.rollout_config.prompt_length :]
+
+    def _sampling(self, row: rows.Row, validate: bool) -> dict[str, Any]:
+        config = self.rollout_config
+        source = config.val_kwargs if validate else config
+        return {
+            "temperature": source.temperature,
+            "top_p": source.top_p,
+            "top_k": source.top_k,
+            "repetition_penalty": 1.0,
+            "logprobs": config.calculate_log_probs,
+            **({"seed": self._seed(row)} if config.agent.default_agent_loop == SEEDED else {}),
+        }
+
+    def _seed(self, row: rows.Row) -> int:
+        step, index, session = (int(row[name]) for name in ("global_steps", "index", "session_id"))
+        return sample_seed(self.rollout_config.seed, step, index, session, str(list(row["raw_prompt"])))
+
+    async def _generate(self, samples: list[Sample], validate: bool, writer: "Writer") -> None:
+        """Have one server respond to ``samples``; each group that finishes is scored while the others go on."""
+        requests = [(sample.prompt_ids, self._sampling(sample.row, validate)) for sample in samples]
+        started, missing, scoring = time.perf_counter(), dict(enumerate(samples)), []
+        try:
+            async for finished in self.llm_client.generate_many(requests):
+                group = self._outputs(finished, missing, time.perf_counter() - started)
+                if group:
+                    scoring.append(asyncio.create_task(self._score(group, writer)))
+        except Exception:
+            logger.exception("%d responses are missing", len(missing))
+        writer.put(list(missing.values()))
+        await asyncio.gather(*scoring)
+
+    def _outputs(self, finished: Finished, missing: dict[int, Sample], seconds: float) -> list[Sample]:
+        """Return the samples that have a response now; what has failed stays ``missing``."""
+        group = []
+        for place, result in finished:
+            if isinstance(result, str):
+                logger.error("no response for uid=%s\n%s", missing[place].row["uid"], result)
+            elif not result.token_ids:
+                logger.error("empty response for uid=%s: %s", missing[place].row["uid"], result.stop_reason)
+            else:
+                sample = missing.pop(place)
+                sample.output = self._output(sample.prompt_ids, result, seconds)
+                group.append(sample)
+        return group
+
+    def _output(self, prompt_ids: list[int], result: TokenOutput, seconds: float) -> AgentLoopOutput:
+        """Return what ``SingleTurnAgentLoop.run`` does."""
+        merged = self.builder.merge_assistant_tokens(prompt_ids, result.token_ids)
+        mask, log_probs = self.builder.align_response_metadata(
+            merged, [], [] if result.log_probs else None, assistant_logprobs=result.log_probs or None
+        )
+        size, most = len(merged.token_ids) - len(mask), self.rollout_config.response_length
+        experts = result.routed_experts
+        preempted = -1 if result.num_preempted is None else result.num_preempted
+        return AgentLoopOutput(
+            prompt_ids=merged.token_ids[:size],
+            response_ids=merged.token_ids[size:][:most],
+            response_mask=mask[:most],
+            response_logprobs=log_probs[:most] if log_probs else None,
+            routed_experts=None if experts is None else experts[: size + most],
+            multi_modal_data={},
+            mm_processor_kwargs={},
+            mm_processor_output=None,
+            num_turns=2,
+            metrics={"generate_sequences": seconds, "num_preempted": preempted},
+            extra_fields={**result.extra_fields, "turn_scores": [], "tool_rewards": []},
+        )
+
+    async def _score(self, samples: list[Sample], writer: "Writer") -> None:
+        """Score responses, unless that comes later, and write them."""
+        handles = self.reward_loop_worker_handles
+        if handles is None:
+            writer.put(samples)
+            return
+        workers = random.sample(handles, min(len(handles), len(samples)))
+        parts = [samples[start :: len(workers)] for start in range(len(workers))]
+
+        async def score(worker: Any, part: list[Sample]) -> None:
+            started = time.perf_counter()
+            try:
+                data = rows.for_reward([sample.output for sample in part], [sample.row for sample in part])
+                found = await worker.compute_score_batch.remote(data)
+            except Exception:
+                if len(part) == 1:
+                    logger.exception("no score for uid=%s", part[0].row["uid"])
+                    part[0].output = None
+                else:  # only those at fault are lost
+                    await asyncio.gather(*[score(worker, [sample]) for sample in part])
+                    return
+            else:
+                for sample, result in zip(part, found, strict=True):
+                    sample.output.reward_score = result["reward_score"]
+                    sample.output.extra_fields["reward_extra_info"] = result.get("reward_extra_info", {})
+                    sample.output.metrics.compute_score = time.perf_counter() - started
+            writer.put(part)
+
+        await asyncio.gather(*[score(worker, part) for worker, part in zip(workers, parts, strict=True)])
+
+
+class Writer:
+    """Writes samples into the transfer queue, all that have come meanwhile at once, and what becomes of prompts."""
+
+    def __init__(self, partition: str, samples: Sequence[Sample], table: Callable[[list[rows.Row]], Any]) -> None:
+        self._partition, self._table = partition, table
+        self._left = Counter(sample.row["uid"] for sample in samples)
+        self._failed: set[str] = set()
+        self._coming: list[Sample] = []
+        self._tasks: list[asyncio.Task[None]] = []
+
+    def put(self, samples: Sequence[Sample]) -> None:
+        """Take samples that are finished, or have failed and have no output; they are written soon."""
+        self._coming += samples
+        if self._coming and all(task.done() for task in self._tasks):
+            self._tasks.append(asyncio.create_task(self._write()))
+
+    async def close(self) -> None:
+        """Wait until all is written; raise what went wrong with it."""
+        await asyncio.gather(*self._tasks)
+
+    async def _write(self) -> None:
+        while self._coming:
+            samples, self._coming = self._coming, []
+            done = [sample for sample in samples if sample.output is not None]
+            if done:
+                await tq.async_kv_batch_put(
+                    keys=[sample.key for sample in done],
+                    partition_id=self._partition,
+                    fields=self._table([rows.fields(sample.output, sample.row) for sample in done]),
+                    tags=[rows.tag(sample.output, sample.row) for sample in done],
+                )
+            self._failed.update(sample.row["uid"] for sample in samples if sample.output is None)
+            self._left.subtract(sample.row["uid"] for sample in samples)
+            uids = [uid for uid in dict.fromkeys(sample.row["uid"] for sample in samples) if not self._left[uid]]
+            if uids:
+                tags = [{"status": "failure" if uid in self._failed else "finished"} for uid in uids]
+                await tq.async_kv_batch_put(keys=uids, partition_id=self._partition, tags=tags)
+
+
+class BatchManager(AgentLoopManagerTQ):  # type: ignore[misc]
+    """As ``AgentLoopManagerTQ``, with ``BatchWorker``."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.agent_loop_workers_class = ray.remote(BatchWorker)
+
+    def generate_sequences(self, prompts: TensorDict) -> None:
+        """Have the workers start on prompts, each on a part; what they do not take in batches goes verl's way."""
+        workers = self.agent_loop_workers
+        if not ray.get(workers[0].takes.remote(list(prompts.keys()))):
+            super().generate_sequences(prompts)
+            return
+        columns = rows.columns(prompts)
+        validate = bool(columns.pop("validate", [False])[0])
+        size = -(-len(prompts) // len(workers))
+        parts = [
+            {name: column[start : start + size] for name, column in columns.items()}
+            for start in range(0, len(prompts), size)
+        ]
+        ray.get([worker.generate_columns.remote(part, validate) for worker, part in zip(workers, parts, strict=False)])
