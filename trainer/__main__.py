@@ -16,7 +16,7 @@ from omegaconf import DictConfig, OmegaConf
 from rich.console import Console
 from rich.live import Live
 
-from reward.support import redact
+from reward.support import events, redact
 from reward.support.secret import scrub
 from reward.support.wording import of_system, reason
 from trainer import commands
@@ -31,6 +31,7 @@ from trainer.launch.cluster.worker_node import follow
 from trainer.monitor import live_screen, run_reporter
 from trainer.monitor.progress import Progress
 from trainer.runs import config_changes, folders, resume
+from trainer.settings.knobs import with_trait
 from trainer.settings.settings import Settings, read_settings
 from trainer.user_error import UserError, fail
 
@@ -121,7 +122,7 @@ def run(settings: Settings, leader: Leader) -> int:
         supervisor.write_command(settings, made, tmp)
         for line in plan.lines(settings, found, made, config):
             say(line)
-        progress = Progress(made.folder / "train.log", made.folder / "metrics.jsonl", total, say)
+        progress = Progress(made.folder, total, say)
         story = run_reporter.Account(made.folder, say)
 
         def each() -> None:
@@ -130,6 +131,7 @@ def run(settings: Settings, leader: Leader) -> int:
             leader.look()
 
         try:
+            events.append(progress.events, "launcher", "launch", step=found.start.step, total_steps=total)
             if found.start.step < total:  # else it was ended after its last step
                 leader.start_ray(made, config, tmp, python)
                 with watch(progress, made), leader.blamed():
@@ -166,7 +168,7 @@ def go_on(start: resume.Start, made: folders.Run, config: DictConfig) -> None:
 
 def train(settings: Settings) -> int:
     """Train, or show what would be done."""
-    if {"RESULT_PATH", "EXPORT_STEP", "SYSTEM_PROMPT"} & settings.given:
+    if with_trait("command") & settings.given:
         raise UserError(
             "--out, --step and --system_prompt: of ./train.sh score, eval, chat and export; where a run writes goes by "
             "--output_dir and --run_name"

@@ -53,7 +53,7 @@ def first(output) -> str:
                 words.update(each.info["cmdline"] or [])
             time.sleep(2)
     assert process.returncode == 0, (output / "screen").read_text()
-    assert any("trainer.main_ppo" in word for word in words)
+    assert any("trainer.driver.main" in word for word in words)
     return "\n".join(words)
 
 

@@ -36,10 +36,10 @@ def test_nothing_is_active_on_cuda(platform) -> None:
         from verl.plugin.platform import PlatformRegistry
         from trainer.cpu import vllm_plugin
         from trainer.cpu.patches import VERL_PATCHES
-        from trainer.workers.post_import import AfterImport
+        from wrapt.importer import _post_import_hooks
         assert "cpu" not in PlatformRegistry.registered_names()
-        hooks = [finder for finder in sys.meta_path if isinstance(finder, AfterImport)]
-        assert not any(action in VERL_PATCHES.values() for hook in hooks for action in hook.actions.values())
+        assert _post_import_hooks
+        assert not any(action in VERL_PATCHES.values() for hooks in _post_import_hooks.values() for action in hooks)
         import verl.utils.distributed as distributed
         assert distributed.initialize_global_process_group_ray.__module__ == "verl.utils.distributed"
         vllm_plugin.register()

@@ -200,15 +200,6 @@ def test_after_a_step_the_run_saves_and_before_the_next_it_stops(monkeypatch) ->
         watch.before_step()
 
 
-def test_the_end_of_such_a_run_is_told_and_is_no_failure() -> None:
-    from trainer.launch.root_cause import STOPPED, why_stopped
-
-    assert JudgeStoppedError.__name__ == STOPPED
-    log = "Traceback (most recent call last):\n  File x\ntrainer.judge_watch.JudgeStoppedError: the budget is spent\n"
-    assert why_stopped(log) == "the budget is spent"
-    assert why_stopped(log.replace("JudgeStoppedError", "ValueError")) is None
-
-
 WORKER = """
 import asyncio, json, sys
 import ray

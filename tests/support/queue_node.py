@@ -1,7 +1,8 @@
 """TransferQueue's controller and a storage unit, or a client of theirs.
 
-``python -m tests.support.queue_node serve|client``. The real classes in a process of their own, without Ray. ``serve`` prints the sockets' addresses as JSON and lives until
-its standard input ends; ``client ADDRESSES MB ROUNDS`` puts and gets tensors and prints MB/s.
+``python -m tests.support.queue_node serve|client``. The real classes in a process of their own, without Ray.
+``serve`` prints the sockets' addresses as JSON and lives until its standard input ends; ``client ADDRESSES MB
+ROUNDS`` puts and gets tensors and prints MB/s.
 """
 
 import json

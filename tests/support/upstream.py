@@ -5,10 +5,7 @@ import subprocess
 import sys
 import textwrap
 
-UNDO = (
-    "import trainer.workers.post_import as h, sys; "
-    "sys.meta_path[:] = [f for f in sys.meta_path if not isinstance(f, h.AfterImport)]"
-)
+UNDO = "import wrapt.importer; wrapt.importer._post_import_hooks.clear()"
 
 
 def run(code: str, platform: str = "cpu", **extra: str) -> subprocess.CompletedProcess[str]:

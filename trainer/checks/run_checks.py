@@ -16,6 +16,7 @@ from trainer.checks.forecast.run import RunSize
 from trainer.composition import compose, config_environment, run_plan
 from trainer.runs import folders, resume
 from trainer.settings.batch_shape import Shape
+from trainer.settings.batch_shape_rules import shape_faults
 from trainer.settings.no_effect import without_effect
 from trainer.settings.settings import Settings
 from trainer.settings.verl_schema import config_files
@@ -78,7 +79,7 @@ def _composed(
     assert isinstance(plain, dict)
     with compose.blaming(settings.overrides):
         shape = Shape.of_config(config, plan.model.config)
-        faults = [*compose.unfit(config), *shape.faults(), *resume.faults(plan.start, plain, run.folder)]
+        faults = [*compose.unfit(config), *shape_faults(shape), *resume.faults(plan.start, plain, run.folder)]
     if not plan.start.again and total is not None and 0 < total <= plan.start.step:
         faults.append(
             f"--resume {settings.text('RESUME')}: its last checkpoint is of step {plan.start.step}, which is not "

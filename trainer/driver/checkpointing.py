@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from reward.support import events
 from trainer.runs import checkpoints
 
 logger = logging.getLogger(__name__)
@@ -42,8 +43,10 @@ class Saver:
     owed: bool = False  # whether a save was lost since the last one
     metrics: dict[str, float] = field(default_factory=dict)
 
-    def save(self, step: int, write: Callable[[Path], None], last: bool = False) -> None:
+    def save(self, step: int, write: Callable[[Path], None], last: bool = False) -> bool:
         """Save the checkpoint of ``step`` by ``write``, which fills its folder, and remove those past ``keep``.
+
+        Return whether there was room for it.
 
         Raises:
             DiskFullError: it is the ``last``, and there was no room for ``PATIENCE`` seconds.
@@ -54,12 +57,13 @@ class Saver:
             text = f"checkpoint of step {step} waits: the disk of {self.root} lacks {lacking / GIB:.1f} GiB"
             if time.monotonic() >= deadline:
                 raise DiskFullError(f"{text}; free some, and go on with --resume")
-            logger.warning(f"{text}; free some")
+            events.warn(logger, "driver", "checkpoint_waits", f"{text}; free some", step=step)
             time.sleep(min(30.0, self.patience / 10))
         self.owed = lacking > 0
         self.metrics = {LACKING: lacking / GIB} if lacking else {}
         if not lacking:
             checkpoints.prune(self.root, self.keep, self.keep_best)
+        return not lacking
 
     def scored(self, step: int, score: checkpoints.Score) -> None:
         """Take what the validation of ``step`` found."""

@@ -18,6 +18,7 @@ from verl.utils.config import omega_conf_to_dataclass
 
 from reward.judge.gateway import ray_actor
 from reward.model.spec import Spec
+from reward.support import events
 from reward.support.moments import RunningMoments
 from reward.support.secret import hidden_in
 from reward.zscore import ZScores
@@ -25,6 +26,7 @@ from trainer.algorithm import finite_check, kl, losses, state
 from trainer.algorithm.metrics import watched
 from trainer.algorithm.options import Options
 from trainer.driver import checkpoint_copies, checkpointing, early_stop, network_check, queue_samples, step, validation
+from trainer.driver.failure import failures
 from trainer.driver.judge_watch import JudgeWatch
 from trainer.runs import checkpoint_config, checkpoints, metrics_file
 from trainer.runs.checkpoint_pickles import strict_loading
@@ -33,6 +35,7 @@ from trainer.workers.engine.response_logits import ENTROPY_TOLD
 from trainer.workers.rollout.client import BatchClient
 
 logger = logging.getLogger(__name__)
+emit = partial(events.emit, "driver")
 # What verl's metrics say of rewards, by the beginning of their names.
 OF_VERDICTS = ("critic/score/", "critic/rewards/", "critic/advantages/", "critic/returns/", "critic/v")
 
@@ -73,12 +76,15 @@ class KitPPOTrainer(PPOTrainerSync):  # type: ignore[misc]
         """
         trainer = self.config.trainer
         if trainer.nnodes > 1:
-            print(network_check.check(trainer.nnodes, trainer.n_gpus_per_node, trainer.device == "cuda"), flush=True)
+            text = network_check.check(trainer.nnodes, trainer.n_gpus_per_node, trainer.device == "cuda")
+            print(text, flush=True)
+            emit("network", text=text)
         if self.reward_model is not None and self.reward_model.actors:
             from reward.model.serving import actor as reward_actor
 
             self.reward_models = reward_actor.start(self.reward_model)
         super()._setup()
+        emit("phase", name="ready")
         options, folder = self.options, self.config.trainer.default_local_dir
         if self.use_critic:
             delta = options.huber_delta if options.value_loss == "huber" else None
@@ -93,6 +99,15 @@ class KitPPOTrainer(PPOTrainerSync):  # type: ignore[misc]
         loss = partial(losses.actor_loss, config=omega_conf_to_dataclass(actor))
         self.actor_rollout_wg.set_loss_fn(partial(loss, folder=folder, sequence_kl=sequence_kl))
 
+    def _init_dataloader(self) -> None:
+        super()._init_dataloader()
+        emit("phase", name="data_loaded")
+
+    def init(self) -> None:
+        """Start all workers; tell of the error that ends the run."""
+        with failures():
+            super().init()
+
     def get_llm_client(self) -> Any:
         """Return a client that sends samples in batches."""
         return self.llm_server_manager.get_client(client_cls=BatchClient)
@@ -100,7 +115,8 @@ class KitPPOTrainer(PPOTrainerSync):  # type: ignore[misc]
     def fit(self, *args: Any, **kwargs: Any) -> None:
         """Train; then close the judge, if the run has one: what it was paid for is kept."""
         try:
-            super().fit(*args, **kwargs)
+            with failures():
+                super().fit(*args, **kwargs)
         finally:
             ray_actor.close()
 
@@ -238,6 +254,7 @@ class KitPPOTrainer(PPOTrainerSync):  # type: ignore[misc]
         result = metrics_file.held_out(self.global_steps, found)
         if result is not None:
             self.saver.scored(self.global_steps, checkpoints.Score(result.name, result.value))
+            emit("validation", step=self.global_steps, name=result.name, value=result.value)
         return found
 
     def _val_metrics_update(
@@ -275,7 +292,12 @@ class KitPPOTrainer(PPOTrainerSync):  # type: ignore[misc]
             with self.copies.gathered(folder):
                 super(KitPPOTrainer, self)._save_checkpoint()
 
-        self.saver.save(self.global_steps, write, self._is_last)
+        if self.saver.save(self.global_steps, write, self._is_last):
+            emit(
+                "checkpoint",
+                step=self.global_steps,
+                folder=checkpoints.folder_of(self.saver.root, self.global_steps).name,
+            )
 
     def _load_checkpoint(self) -> None:
         """Load the kit's state from the checkpoint that verl resumes from, if it does."""

@@ -4,6 +4,7 @@ import os
 import sys
 from pathlib import Path
 
+from reward.support import events
 from trainer import cpu
 from trainer.composition.config_environment import alone, starts_ray
 from trainer.cpu.fork_client import STAND_IN
@@ -24,7 +25,9 @@ def of_node(settings: Settings, run: Run, tmp: Path, python: Path | None, secret
     ``python`` is the script that asks the fork server for a process, where there is one; ``secret`` is the run's.
     """
     own = {STAND_IN: str(python or sys.executable)}
-    if not settings.text("RAY_ADDRESS"):  # there, Ray's processes have environments of their own
+    if settings.text("RAY_ADDRESS"):
+        own["KIT_ANY_NODE"] = "1"  # trainer/driver/main.py
+    else:  # there, Ray's processes have environments of their own
         own |= run_secret.environment(secret)
     return of_person(settings) | of_engine(settings, run, tmp) | _ray_token(settings, secret) | own
 
@@ -58,6 +61,7 @@ def of_workers(settings: Settings, run: Run) -> dict[str, str]:
         "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
         "TOKENIZERS_PARALLELISM": "false",
         "TRUST_CHECKPOINT": str(settings.values["TRUST_CHECKPOINT"] is True).lower(),
+        events.PATH: str(run.folder / events.FILE),
         "VERL_FILE_LOGGER_PATH": str(run.folder / "metrics.jsonl"),
         "TENSORBOARD_DIR": str(run.folder / "tensorboard"),
         "VLLM_NO_USAGE_STATS": "1",

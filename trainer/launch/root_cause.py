@@ -2,7 +2,9 @@
 
 import re
 import signal
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 PREFIX = re.compile(r"^\x1b?\[?\d*m?\((?P<who>[^()]*?pid=\d+[^()]*)\)\x1b?\[?\d*m? ?")
 ANSI = re.compile(r"\x1b\[[\d;]*m")
@@ -36,7 +38,6 @@ MESSENGER_TEXT = (
 # Deaths that leave no exception: the news of the first one is all there is.
 DEATHS = ("EngineDeadError", "ActorDiedError")
 CLASS = re.compile(r"class_name: (\S+)")
-STOPPED = "JudgeStoppedError"  # trainer/driver/judge_watch.py
 SHOWN = 6  # lines of the message
 WIDEST = 300  # characters of a line
 
@@ -48,6 +49,11 @@ class Cause:
     type: str
     text: str
     who: str
+
+    @classmethod
+    def of(cls, failure: Mapping[str, Any]) -> "Cause":
+        """Return the cause that the event ``failure`` tells of."""
+        return cls(failure["type"], "\n".join(failure["text"].splitlines()[:SHOWN]), failure["where"])
 
 
 def find_cause(log: str) -> Cause | None:
@@ -78,12 +84,6 @@ def find_cause(log: str) -> Cause | None:
     return telling[-1] if telling else deaths[0] if deaths else found[-1] if found else None
 
 
-def why_stopped(log: str) -> str | None:
-    """Return why a run saved and stopped by itself; None where it did not."""
-    cause = find_cause(log)
-    return cause.text if cause is not None and cause.type == STOPPED else None
-
-
 def _plain(line: str) -> tuple[str, str]:
     line = ANSI.sub("", line)
     match = PREFIX.match(line)
@@ -101,9 +101,13 @@ def _is_told(death: Cause) -> bool:
     return "creation task" in death.text
 
 
-def describe(log: str, status: int, path: str) -> str:
-    """Return what is printed about a run that failed: at most 15 lines, the cause first, the log last."""
-    cause = find_cause(log)
+def describe(log: str, status: int, path: str, told: Cause | None = None) -> str:
+    """Return what is printed about a run that failed: at most 15 lines, the cause first, the log last.
+
+    ``told`` is what the trainer says ended it. Where that is the news of a death elsewhere, or it could say nothing
+    any more, the cause is looked for in the log: vLLM, Ray and the kernel tell of it there alone.
+    """
+    cause = told if told is not None and not _is_messenger(told) else find_cause(log)
     if cause is None:
         tail = [line for line in log.splitlines() if line.strip()][-SHOWN:]
         how = f"was killed by {signal.Signals(-status).name}" if status < 0 else f"ended with status {status}"

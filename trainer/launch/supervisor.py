@@ -12,12 +12,12 @@ from pathlib import Path
 from types import FrameType
 
 from reward.support import redact
-from trainer.composition.config_environment import hydra_text, starts_ray
+from trainer.composition.config_environment import hydra_text
 from trainer.cpu import fork_launcher
 from trainer.cpu.fork_client import STAND_IN
 from trainer.launch import processes
 from trainer.launch.environment import of_device, of_engine, of_node, of_person, of_workers
-from trainer.launch.root_cause import describe, why_stopped
+from trainer.launch.root_cause import Cause, describe
 from trainer.monitor.progress import Progress
 from trainer.runs import checkpoints
 from trainer.runs.folders import Run
@@ -68,7 +68,7 @@ def command(settings: Settings, run: Run, python: Path | None = None) -> list[st
     return [
         str(python or sys.executable),
         "-m",
-        "trainer.driver.main" if starts_ray(settings) else "verl.trainer.main_ppo",
+        "trainer.driver.main",
         f"--config-path={run.folder}",
         "--config-name=config",
         f"hydra.run.dir={hydra_text(str(run.folder))}",
@@ -140,11 +140,12 @@ def train(
                     )
     progress.follow()
     if process.returncode:
-        text = progress.log_text()
-        why = why_stopped(text)
-        if why is not None:
-            raise Paused(f"{why}; the run is saved: the same command with --resume {run.name} goes on")
-        raise RunFailed(describe(text, process.returncode, str(progress.log)))
+        ending = progress.ending
+        if ending is not None and ending.kind == "stop":
+            reason = ending.fields["reason"]
+            raise Paused(f"{reason}; the run is saved: the same command with --resume {run.name} goes on")
+        told = Cause.of(ending.fields) if ending is not None else None
+        raise RunFailed(describe(progress.log_text(), process.returncode, str(progress.log), told))
 
 
 def _waits_for_ever(progress: Progress) -> bool:

@@ -1,24 +1,25 @@
 """What a person sees while verl trains: the phase of the start-up, then one line a step."""
 
-import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from reward.support import events
 from trainer.algorithm.metrics import watched
 from trainer.monitor.alarms import Alarm, Watch
 from trainer.runs.metrics_file import Curves, HeldOut, held_out, rows
 
-# A line of the log -> what has begun.
-PHASES = (
-    (re.compile(r"Started a local Ray instance|Connected to Ray cluster"), "Ray is up; loading verl"),
-    (re.compile(r"train dataset size"), "prompts are loaded; starting the actor and critic"),
-    (re.compile(r"critic model engine initialized"), "the critic is loaded; loading the actor"),
-    (re.compile(r"actor and ref model engine initialized"), "actor and reference are loaded; starting vLLM"),
-    (re.compile(r"all initialize finished"), "everything is loaded; first validation"),
-)
+# What has begun, by the events of ``reward/support/events.py``, and what a person reads of it.
+PHASES = {
+    "ray_started": "Ray is up; loading verl",
+    "data_loaded": "prompts are loaded; starting the actor and critic",
+    "critic_loaded": "the critic is loaded; loading the actor",
+    "policy_loaded": "actor and reference are loaded; starting vLLM",
+    "ready": "everything is loaded; first validation",
+}
+SAID = ("judge", "checkpoint_waits", "network")  # events whose text a person should know
 # What a line of a step shows; a run without a critic, or without a KL penalty, has not all of it.
 SHOWN = {
     "reward_mean": "reward {:.3f}",
@@ -26,11 +27,6 @@ SHOWN = {
     "value_loss": "value loss {:.3f}",
     "timing_s/step": "{:.1f} s",
 }
-# What a person should know of what reward/judge/gateway/ and trainer/driver/ (checkpointing, network_check) log.
-TOLD = re.compile(
-    r"\d+% of the judge's budget is spent: .*|the judge's cache .*|checkpoint of step \d+ waits: .*"
-    r"|between the machines: .*"
-)
 # vLLM's word for an engine that was killed; verl, where it does not generate just then, waits for the engine for ever.
 ENGINE_DIED = "engine core exited unexpectedly"
 REPORT_EVERY = 30.0  # seconds of silence before a sign of life
@@ -38,10 +34,12 @@ REPORT_EVERY = 30.0  # seconds of silence before a sign of life
 
 @dataclass
 class Progress:
-    """Follows the log and ``metrics.jsonl`` of a run, and says what they tell."""
+    """Follows the events and the metrics of the run in ``folder``, and says what they tell.
 
-    log: Path
-    metrics: Path
+    Of the log it reads one thing: that vLLM's engine was killed, which nobody else tells.
+    """
+
+    folder: Path
     total_steps: int
     say: Callable[[str], None]
     validations: list[HeldOut] = field(default_factory=list)
@@ -53,9 +51,13 @@ class Progress:
     watched: bool = False  # on a live screen, which shows each step itself
 
     def __post_init__(self) -> None:
-        """Start where both files end; what an earlier launch of the run has measured is known, and not told again."""
+        """Start where log and events end; what an earlier launch has measured is known, and not told again."""
+        self.log, self.metrics = self.folder / "train.log", self.folder / "metrics.jsonl"
+        self.events = self.folder / events.FILE
         self._log_start = self.log.stat().st_size if self.log.is_file() else 0
         self._offsets = {self.log: self._log_start, self.metrics: 0}
+        self._offsets[self.events] = self.events.stat().st_size if self.events.is_file() else 0
+        self.ending: events.Event | None = None  # a stop or a failure
         self.phase = "starting Ray"
         self.start = self.phase_start = self._last = time.monotonic()
         self._watch = Watch()
@@ -77,20 +79,26 @@ class Progress:
         for line in self._new_lines(self.log):
             if ENGINE_DIED in line and self.engine_died is None:
                 self.engine_died = time.monotonic()
-            if told := TOLD.search(line):
-                self._tell(told[0])
-            for pattern, phase in PHASES:
-                if pattern.search(line) and phase != self.phase:
-                    self._enter(phase)
-                    self._tell(phase)
+        for event in events.parse(self._new_lines(self.events)):
+            self._take(event)
         for step, data in rows(self._new_lines(self.metrics)):
             self.curves.add(step, data)
             self._step(step, data)
             for alarm in self._watch.look(self.curves):
                 self.alarms.append(alarm)
+                events.append(self.events, "launcher", "alarm", step=alarm.step, name=alarm.name, text=alarm.cause)
                 self._tell(str(alarm))
         if time.monotonic() - self._last > REPORT_EVERY and not self.watched:
             self._tell(f"still at: {self.phase}")
+
+    def _take(self, event: events.Event) -> None:
+        if event.kind == "phase" and event.fields["name"] in PHASES:
+            self._enter(PHASES[event.fields["name"]])
+            self._tell(self.phase)
+        elif event.kind in SAID:
+            self._tell(str(event.fields["text"]))
+        elif event.kind in ("stop", "failure"):
+            self.ending = event
 
     def _step(self, step: int, data: dict[str, Any]) -> None:
         validation = held_out(step, data)

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from reward.support import redact
+from reward.support import events, redact
 from reward.support.secret import scrub
 from trainer import ROOT
 from trainer.monitor.progress import Progress
@@ -42,6 +42,7 @@ class Account:
         summary |= {"seconds": round(time.monotonic() - self._started, 1)}
         summary |= {"checkpoint": str(checkpoint)} if checkpoint else {}
         redact.write_json(self.folder / "summary.json", summary)
+        events.append(self.folder / events.FILE, "launcher", "end", state=state, cause=cause)
         self._report()
 
     def _report(self) -> None:

@@ -140,12 +140,6 @@ class Shape:
             **generation,
         )
 
-    def faults(self) -> list[str]:
-        """Return one line for each size that verl would refuse."""
-        from trainer.settings.batch_shape_rules import faults
-
-        return list(dict.fromkeys(faults(self)))
-
     def share(self, role: Role) -> int:
         """Return how many ranks have samples of their own."""
         return self.ranks // role.parallel

@@ -12,14 +12,12 @@ MOST = 1_000_000_000  # of any size: beyond it nothing is a batch, and its divis
 FLAGS = {"actor": "--mini_batch_size", "critic": "--mini_batch_size (critic)"}
 
 
-def faults(shape: Shape) -> Iterator[str]:
-    """Yield one line for each size that verl would refuse; of the finer ones only where the coarse ones are met."""
-    coarse = [*_numbers(shape), *_parallel(shape)]
-    coarse = coarse or [*_batch(shape), *_rollout(shape), *_lengths(shape), *_old_names(shape)]
-    yield from coarse
-    if not coarse:
-        for role in shape.roles:
-            yield from _passes(shape, role)
+def shape_faults(shape: Shape) -> list[str]:
+    """Return one line for each size that verl would refuse; of the finer ones only where the coarse ones are met."""
+    found = [*_numbers(shape), *_parallel(shape)]
+    found = found or [*_batch(shape), *_rollout(shape), *_lengths(shape), *_old_names(shape)]
+    found = found or [line for role in shape.roles for line in _passes(shape, role)]
+    return list(dict.fromkeys(found))
 
 
 def _numbers(shape: Shape) -> Iterator[str]:

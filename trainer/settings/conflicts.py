@@ -8,13 +8,9 @@ from reward.judge.providers import PROVIDERS
 from reward.support.wording import quoted, shown
 from trainer.algorithm import conflicts as algorithm
 from trainer.settings.batch_shape import Shape
-from trainer.settings.knobs import Value, load_knobs
+from trainer.settings.batch_shape_rules import shape_faults
+from trainer.settings.knobs import Value, load_knobs, with_trait
 
-# Knobs that are the reward model's; every other RM_ is the judge's.
-OF_THE_MODEL = {
-    *("RM_ENGINE", "RM_URL", "RM_GPUS", "RM_DEVICE", "RM_TOKENIZER", "RM_TEMPLATE", "RM_ADAPTER", "RM_MAX_LENGTH"),
-    *("RM_BATCH_SIZE", "RM_NORMALIZE", "RM_TIMEOUT", "RM_TRUST_REMOTE_CODE"),
-}
 ADDRESS = re.compile(r"(?!\.)[\w:%-]{1,63}(?:\.[\w:%-]{1,63}){0,8}\.?")  # a name, or of either IP
 MODE, OWN = "trainer.v1.trainer_mode", "ppo_kit"
 DIVIDES = ("sequence_parallel_size", "dynamic_bsz", "micro_batch_size", "ppo_mini_batch_size")
@@ -27,7 +23,7 @@ def contradictions(
 
     Where raw ``overrides`` change how verl divides a batch, its sizes are looked at when all is composed.
     """
-    shape = [] if any(word in key for key in overrides for word in DIVIDES) else Shape.of_knobs(values).faults()
+    shape = [] if any(word in key for key in overrides for word in DIVIDES) else shape_faults(Shape.of_knobs(values))
     return [
         *_devices(values, given, gpus),
         *_nodes(values),
@@ -80,7 +76,7 @@ def _reward(values: Mapping[str, Value], given: frozenset[str]) -> list[str]:
     faults = []
     judge = values["USE_API_REWARD"] is True
     provider = str(values["RM_API_TYPE"])
-    details = [f"--{env.lower()}" for env in sorted(given - OF_THE_MODEL) if env.startswith("RM_")]
+    details = [f"--{env.lower()}" for env in sorted(given - with_trait("reward_model")) if env.startswith("RM_")]
     if details and not judge:
         faults.append(f"{', '.join(details)}: of no effect without --use_api_reward; add it, or leave them out")
     if judge and provider != "dashscope" and "RM_MODEL" not in given:
@@ -93,7 +89,7 @@ def _reward(values: Mapping[str, Value], given: frozenset[str]) -> list[str]:
 
 
 def _reward_model(values: Mapping[str, Value], given: frozenset[str]) -> list[str]:
-    details = ", ".join(f"--{env.lower()}" for env in sorted(given & OF_THE_MODEL))
+    details = ", ".join(f"--{env.lower()}" for env in sorted(given & with_trait("reward_model")))
     if not values["REWARD_MODEL_PATH"]:
         return [f"{details}: of no effect without --reward_model; add it, or leave them out"] * bool(details)
     faults = []

@@ -2,6 +2,7 @@
 
 import contextlib
 import csv
+import functools
 import math
 import os
 import re
@@ -15,8 +16,17 @@ Value = str | int | float | bool | list[str] | None
 AUTO = "auto"
 NONE = "none"
 NEVER = "-1"  # as in verl
-# Texts of several lines; all others are names, paths and addresses.
-LINES = {"RM_SYSTEM_PROMPT", "RM_SCORING_PROMPT", "SYSTEM_PROMPT"}
+# What the column ``traits`` says of a knob.
+TRAITS = {
+    "launch": "of one launch, not of the run: a run that goes on does not bring it along",
+    "path": "a file or folder, which is looked for from where the launch was",
+    "node": "of one node: the nodes of a run may differ in it",
+    "derived": "the kit prepares what it stands for: verl must not be told otherwise by a raw override",
+    "lines": "a text of several lines; all others are names, paths and addresses",
+    "reward_model": "of the local reward model: of no effect without one",
+    "command": "of score, eval, chat and export, not of training",
+    "duration": "says how long a run is: given anew, none of these is brought along",
+}
 UNPRINTABLE = {"Cc", "Zl", "Zp", "Cs"}  # Unicode's control characters, its own line ends, and halves of a character
 REORDERING = set("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")  # of right-to-left text
 # What ./train.sh does.
@@ -49,7 +59,8 @@ class Knob:
     ``builtin:tiny``. ``allowed`` is an interval (``[0,1]``, ``(0,1]``), a bound (``>=1``, ``>0``) or a list of
     choices (``a|b``); ``none`` after a range (``>0|none``) is no value at all, and another word stands for itself.
     ``key`` names the verl settings that it ends in, separated by blanks. ``effective_when`` says beside which other
-    knobs it has an effect (``trainer/settings/no_effect.py``), always where it is empty.
+    knobs it has an effect (``trainer/settings/no_effect.py``), always where it is empty. ``traits`` are words of
+    ``TRAITS``, separated by blanks.
     """
 
     flag: str
@@ -62,6 +73,7 @@ class Knob:
     key: str
     help: str
     effective_when: str = ""
+    traits: str = ""
 
     def parse(self, text: str) -> Value:
         """Read ``text`` as a value of this knob.
@@ -76,7 +88,7 @@ class Knob:
         if self.type == "int" and text in self.allowed.split("|")[1:]:
             return int(text) if text == NEVER else text
         if self.type == "text":
-            return _text(text, self.env in LINES)
+            return _text(text, "lines" in self.traits.split())
         if self.type == "choice":
             return _choice(text, self.allowed)
         if self.type == "list":
@@ -151,6 +163,13 @@ def load_knobs() -> list[Knob]:
     """Return all knobs in the order of the table."""
     with (ROOT / "config" / "knobs.tsv").open(encoding="utf-8", newline="") as file:
         return [Knob(**row) for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE, restval="")]
+
+
+@functools.cache
+def with_trait(trait: str) -> frozenset[str]:
+    """Return the env vars of the knobs that have one of ``TRAITS``."""
+    assert trait in TRAITS, trait
+    return frozenset(knob.env for knob in load_knobs() if trait in knob.traits.split())
 
 
 def markdown_table(knobs: list[Knob]) -> str:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 
 from reward.support.wording import quoted, reason, shown
-from trainer.settings.knobs import COMMANDS, Knob, Value
+from trainer.settings.knobs import COMMANDS, Knob, Value, with_trait
 from trainer.settings.secret_inputs import fault_of_word
 
 OVERRIDE = re.compile(r"(?P<sign>\+{0,2}|~)(?P<key>[\w./@-]+)(=(?P<value>.*))?", re.DOTALL)
@@ -18,16 +18,11 @@ PLAIN = re.compile(r"[^\s'\"\\$,=\[\]{}()]*")
 QUOTED = re.compile(r"'([^'\\$]*)'|\"([^\"\\$]*)\"")
 LIST = re.compile(r"\[([\w, -]*)\]")
 
-# The kit prepares what these stand for, or starts processes by them: verl must not be told otherwise behind its back.
-DERIVED = {
-    *("MODEL_PATH", "DATA", "VAL_DATA", "DEVICE", "N_GPUS", "NNODES", "BATCH_SIZE", "EPOCHS", "TOTAL_STEPS"),
-    *("MAX_PROMPT_LENGTH", "MAX_RESPONSE_LENGTH", "OUTPUT_DIR", "RUN_NAME", "RESUME", "LOGGER", "REWARD_MODEL_PATH"),
-}
-
 
 def read(words: Sequence[str], knobs: Sequence[Knob]) -> tuple[dict[str, Value], list[str], list[str]]:
     """Sort ``words`` into knobs (by env var), overrides for verl, and faults."""
-    owners = {knob.key.split()[0]: knob for knob in knobs if len(knob.key.split()) == 1 or knob.env in DERIVED}
+    derived = with_trait("derived")
+    owners = {knob.key.split()[0]: knob for knob in knobs if len(knob.key.split()) == 1 or knob.env in derived}
     owners.pop("", None)
     values: dict[str, Value] = {}
     rest, faults = [], []
@@ -54,7 +49,7 @@ def read(words: Sequence[str], knobs: Sequence[Knob]) -> tuple[dict[str, Value],
                 raise ValueError(f"write it as --{knob.flag} VALUE")
             values[knob.env] = knob.parse(text)
         except ValueError as error:
-            if knob.env in DERIVED:
+            if knob.env in derived:
                 faults.append(f"{shown(word)}: the kit prepares this by --{knob.flag}: {error}")
             else:
                 rest.append(word)  # whoever writes verl's own key may know a value that the knob does not

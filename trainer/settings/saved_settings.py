@@ -8,21 +8,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from reward.support import redact
+from trainer.settings.knobs import with_trait
 
 FILE = "settings.json"
-# Of one launch, not of the run; a model or a file is looked for from where the launch was.
-OF_A_LAUNCH = {
-    *("RUN_NAME", "RESUME", "OUTPUT_DIR", "DRY_RUN", "NODE_RANK", "MASTER_ADDR", "RESULT_PATH", "EXPORT_STEP"),
-    *("SYSTEM_PROMPT", "WHEELHOUSE", "TRUST_CHECKPOINT"),
-}
-PATHS = {
-    *("MODEL_PATH", "DATA", "VAL_DATA", "REWARD_FN", "REWARD_MODEL_PATH", "RM_TOKENIZER", "RM_TEMPLATE", "RM_ADAPTER"),
-}
 
 
 def write(folder: Path, given: Mapping[str, str], overrides: Sequence[str]) -> None:
     """Write what was ``given``, by env var, and the overrides for verl into the folder of a run."""
-    texts = {env: _whole(text) if env in PATHS else text for env, text in given.items() if env not in OF_A_LAUNCH}
+    paths, of_a_launch = with_trait("path"), with_trait("launch")
+    texts = {env: _whole(text) if env in paths else text for env, text in given.items() if env not in of_a_launch}
     redact.write_json(folder / FILE, {"given": texts, "overrides": list(overrides)})
 
 

@@ -15,7 +15,7 @@ from reward.support.wording import expanded, path_fault, quoted
 from trainer import ROOT
 from trainer.settings import batch_size, overrides, saved_settings, secret_inputs
 from trainer.settings.conflicts import contradictions
-from trainer.settings.knobs import AUTO, Knob, Value, load_knobs
+from trainer.settings.knobs import AUTO, Knob, Value, load_knobs, with_trait
 from trainer.settings.reward_config import RewardChoice, choose
 from trainer.setup import host
 from trainer.user_error import UserError
@@ -152,8 +152,8 @@ def _given_before(now: Mapping[str, Value], knobs: Sequence[Knob]) -> tuple[dict
     names = [str(now.get("RUN_NAME", "")), saved_settings.run_of(str(now.get("RESUME", "")))]  # its own, or its origin
     folders = [runs / name for name in names if name and not path_fault(runs / name)]
     texts, words = next((saved_settings.read(folder) for folder in folders if folder.is_dir()), ({}, []))
-    if {"EPOCHS", "TOTAL_STEPS"} & now.keys():  # each says how long
-        texts = {env: text for env, text in texts.items() if env not in ("EPOCHS", "TOTAL_STEPS")}
+    if with_trait("duration") & now.keys():
+        texts = {env: text for env, text in texts.items() if env not in with_trait("duration")}
     found: dict[str, Value] = {}
     for knob in knobs:
         if knob.env in texts:

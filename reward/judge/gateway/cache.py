@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reward.judge.verdict import Verdict
+from reward.support import events
 from reward.support.secret import hide
 
 logger = logging.getLogger(__name__)
@@ -149,7 +150,7 @@ class Cache:
     def _say(self, text: str) -> None:
         if not self._said:
             self._said = True
-            logger.warning("%s", text)
+            events.warn(logger, "judge", "judge", text)
 
 
 def try_out(path: Path) -> None:
@@ -183,7 +184,8 @@ def _open(path: Path) -> sqlite3.Connection:
         path.rename(broken)
         for rest in ("-wal", "-shm"):  # of the broken one: they must not reach the new one
             path.with_name(path.name + rest).unlink(missing_ok=True)
-        logger.warning("the judge's cache %s is broken (%s); it is now %s, and a new one begins", path, error, broken)
+        text = f"the judge's cache {path} is broken ({error}); it is now {broken}, and a new one begins"
+        events.warn(logger, "judge", "judge", text)
         return _connect(path)
 
 

@@ -18,6 +18,7 @@ from reward.judge.gateway.metrics import Metrics
 from reward.judge.prompts.question import Question
 from reward.judge.providers import connect
 from reward.judge.verdict import Verdict, parse
+from reward.support import events
 
 logger = logging.getLogger(__name__)
 VERSION = 2  # of the way from a reply to a verdict; part of the cache's key
@@ -187,7 +188,9 @@ class Gateway:
     def _warn(self) -> None:
         if not self._warned and self.budget.used >= WARN_AT:
             self._warned = True
-            logger.warning("%.0f%% of the judge's budget is spent: %s", 100 * self.budget.used, self.budget)
+            events.warn(
+                logger, "judge", "judge", f"{self.budget.used:.0%} of the judge's budget is spent: {self.budget}"
+            )
 
     def state(self) -> dict[str, Any]:
         """Return what the trainer acts on, beside the metrics."""

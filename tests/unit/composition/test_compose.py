@@ -12,6 +12,7 @@ from trainer import ROOT
 from trainer.composition import compose
 from trainer.settings import reward_config
 from trainer.settings.batch_shape import Shape
+from trainer.settings.batch_shape_rules import shape_faults
 from trainer.settings.knobs import load_knobs
 from trainer.settings.verl_schema import settings_tree
 from trainer.user_error import UserError
@@ -134,7 +135,7 @@ def test_every_combination_passes_verls_own_checks(small_model, request, reward,
     parts += ["reward.reward_model"] if config.reward.reward_model.enable else []
     for part in parts:
         omega_conf_to_dataclass(compose.select(config, part))
-    assert Shape.of_config(config).faults() == []
+    assert shape_faults(Shape.of_config(config)) == []
 
 
 @pytest.mark.parametrize("lora", ["0", "8"])

@@ -12,6 +12,7 @@ from trainer.composition import compose, config_environment
 from trainer.composition.run_plan import Plan
 from trainer.runs import folders
 from trainer.settings.batch_shape import Shape
+from trainer.settings.batch_shape_rules import shape_faults
 from trainer.settings.settings import read_settings
 from trainer.settings.verl_schema import settings_tree
 from trainer.user_error import UserError
@@ -44,7 +45,7 @@ def test_a_raw_batch_is_followed_by_what_depends_on_it(small_model) -> None:
     assert config.actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu == 24
     assert config.critic.ppo_micro_batch_size_per_gpu == 12
     wrong = resolved(small_model, 0, "actor_rollout_ref.actor.ppo_mini_batch_size=500")
-    assert Shape.of_config(wrong).faults() == [
+    assert shape_faults(Shape.of_config(wrong)) == [
         "--mini_batch_size 500 is larger than --batch_size 32; lower one or raise the other"
     ]
 

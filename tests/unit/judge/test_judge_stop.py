@@ -6,7 +6,7 @@ The gateway's part is in ``test_judge_gateway.py`` and ``test_judge_cache.py``, 
 
 import asyncio
 import sys
-from pathlib import Path
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -16,6 +16,7 @@ from reward.judge.config import JudgeConfig
 from reward.judge.gateway import ray_actor
 from reward.judge.gateway.gateway import Gateway
 from reward.judge.judge import Judge
+from reward.support import events
 from tests.support.judge_server import JudgeServer, judge_of_sums
 from tests.support.judging import config
 from trainer import ROOT
@@ -28,9 +29,11 @@ from trainer.settings.settings import read_settings
 
 WHY = "the judge has been out of reach for 15 s (connection)"
 VERL = f"""
+from trainer.driver.failure import failures
 from trainer.driver.judge_watch import JudgeStoppedError
 print("step:2 - ...")
-raise JudgeStoppedError({WHY!r})
+with failures():
+    raise JudgeStoppedError({WHY!r})
 """
 
 
@@ -97,7 +100,7 @@ def test_the_end_of_verls_process_is_told_as_a_pause(tmp_path, monkeypatch) -> N
     held = run.make_folders(settings)
     monkeypatch.setattr(supervisor, "command", lambda *_: [sys.executable, "-c", VERL])
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
-    progress = Progress(run.folder / "train.log", run.folder / "metrics.jsonl", 10, lambda _: None)
+    progress = Progress(run.folder, 10, lambda _: None)
     with pytest.raises(supervisor.Paused) as caught:
         supervisor.train(settings, run, progress, tmp_path, held, None, "secret", lambda: None)
     assert str(caught.value) == f"{WHY}; the run is saved: the same command with --resume r goes on"
@@ -116,17 +119,22 @@ def test_a_pause_is_one_line_and_status_3(monkeypatch, capsys) -> None:
     assert capsys.readouterr().err == f"train.sh: {WHY}; the run is saved\n"
 
 
-def told_while_training(folder: Path, warning: str) -> bool:
-    """Whether a warning in a run's log is what its launcher says."""
+@pytest.fixture
+def told(tmp_path, monkeypatch) -> Callable[[], list[str]]:
+    """What the launcher of a run says of the events that this process, as one of the run's, has written."""
     said: list[str] = []
-    progress = Progress(folder / "train.log", folder / "metrics.jsonl", 10, said.append)
-    (folder / "train.log").write_text(f"(GatewayActor pid=7) {warning}\n")
-    progress.follow()
-    return len(said) == 1 and said[0].endswith(warning)
+    progress = Progress(tmp_path, 10, said.append)
+    monkeypatch.setenv(events.PATH, str(progress.events))
+
+    def follow() -> list[str]:
+        progress.follow()
+        return [line.split("] ", 1)[1] for line in said]
+
+    return follow
 
 
 @pytest.mark.usefixtures("judge_keys")
-def test_a_budget_that_runs_out_is_told_while_training(tmp_path, caplog) -> None:
+def test_a_budget_that_runs_out_is_told_while_training(tmp_path, caplog, told) -> None:
     from reward.judge.gateway.backend import USUAL_OUTPUT
     from reward.judge.gateway.budget import tokens_of
 
@@ -141,13 +149,13 @@ def test_a_budget_that_runs_out_is_told_while_training(tmp_path, caplog) -> None
         asyncio.run(spend(config(server, token_budget=enough_for_one)))
     (warning,) = (record.getMessage() for record in caplog.records if record.name.startswith("reward.judge"))
     assert 80 <= int(warning.split("%")[0]) <= 100
-    assert told_while_training(tmp_path, warning)
+    assert told() == [warning]
 
 
-def test_a_cache_that_breaks_is_told_while_training(tmp_path, caplog) -> None:
+def test_a_cache_that_breaks_is_told_while_training(tmp_path, caplog, told) -> None:
     from reward.judge.gateway.cache import Cache
 
     (tmp_path / "file").write_text("")
     Cache(tmp_path / "file" / "c.sqlite")
     (warning,) = (record.getMessage() for record in caplog.records if record.name.startswith("reward.judge"))
-    assert told_while_training(tmp_path, warning)
+    assert told() == [warning]

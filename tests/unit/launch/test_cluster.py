@@ -125,8 +125,11 @@ def test_of_several_machines_verls_task_runner_is_on_the_first() -> None:
     from trainer.driver import main as task_runner
 
     run = folders.Run("run", Path("runs/run"), Path("checkpoints/run"))
-    assert "verl.trainer.main_ppo" in supervisor.command(settings(), run)
-    assert "trainer.driver.main" in supervisor.command(settings(NNODES="2", MASTER_ADDR="10.0.0.7"), run)
+    several = settings(NNODES="2", MASTER_ADDR="10.0.0.7")
+    assert "trainer.driver.main" in supervisor.command(several, run)
+    assert task_runner.ANY_NODE not in environment.of_node(several, run, Path("/tmp/x"), None, "secret")
+    theirs = settings(NNODES="2", RAY_ADDRESS="10.0.0.7:6379")  # whose head may run nothing of a job
+    assert environment.of_node(theirs, run, Path("/tmp/x"), None, "secret")[task_runner.ANY_NODE]
     assert task_runner.HEAD.keys() == {HEAD_NODE_RESOURCE_NAME}
 
 

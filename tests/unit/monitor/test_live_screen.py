@@ -17,7 +17,7 @@ def drawn(progress, rollouts, width=120) -> str:
 
 
 def progressed(folder, steps, **more) -> Progress:
-    progress = Progress(folder / "train.log", folder / "metrics.jsonl", 40, lambda text: None, watched=True)
+    progress = Progress(folder, 40, lambda text: None, watched=True)
     with (folder / "metrics.jsonl").open("w") as file:
         for step in range(steps + 1):
             data = {"val-core/arith/acc/mean@1": 0.5} if step == 0 else {"critic/score/mean": step / 100, **more}

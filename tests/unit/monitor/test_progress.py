@@ -12,7 +12,7 @@ FULL = {"critic/score/mean": 0.5, "actor/reward_kl_penalty": 0.01, "critic/vf_lo
 
 def told(folder: Path, *rows: dict[str, object]) -> list[str]:
     lines: list[str] = []
-    progress = Progress(folder / "train.log", folder / "metrics.jsonl", 40, lines.append)
+    progress = Progress(folder, 40, lines.append)
     with (folder / "metrics.jsonl").open("w") as file:
         for step, data in enumerate(rows):
             file.write(json.dumps({"step": step, "data": data}) + "\n")
@@ -33,7 +33,7 @@ def test_a_line_a_step(tmp_path) -> None:
 
 
 def test_an_engine_that_dies_is_heard(tmp_path) -> None:
-    progress = Progress(tmp_path / "train.log", tmp_path / "metrics.jsonl", 10, print)
+    progress = Progress(tmp_path, 10, print)
     (tmp_path / "train.log").write_text("(BatchHttpServer pid=1) INFO engine core is up\n")
     progress.follow()
     assert progress.engine_died is None
@@ -71,7 +71,7 @@ def test_what_an_earlier_launch_measured_is_known_and_not_told_again(tmp_path) -
     rows = [{"step": step, "data": data} for step, data in enumerate([{key: 0.5}, {"reward_mean": 0.5}, {key: 0.7}])]
     (tmp_path / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     said: list[str] = []
-    progress = Progress(tmp_path / "train.log", tmp_path / "metrics.jsonl", 40, said.append)
+    progress = Progress(tmp_path, 40, said.append)
     progress.follow()
     assert said == []
     assert progress.steps == 2

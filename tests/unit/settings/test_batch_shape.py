@@ -21,6 +21,7 @@ from verl.workers.engine.utils import prepare_micro_batches
 from tests.support.composing import resolved
 from trainer.algorithm.divisors import largest_divisor
 from trainer.settings.batch_shape import Shape
+from trainer.settings.batch_shape_rules import shape_faults
 from trainer.settings.batch_size import fit, nearest_multiple, unit
 from trainer.settings.settings import read_settings
 from trainer.user_error import UserError
@@ -150,7 +151,7 @@ def test_the_rules_are_verls_own(small_model) -> None:
     config, draw, counts = resolved(small_model, 0), random.Random(os.environ.get("SEED", "0")), [0, 0]
     for _ in range(int(os.environ.get("SHAPES", "200"))):
         randomise(config, draw)
-        faults = Shape.of_config(config, MODEL).faults()
+        faults = shape_faults(Shape.of_config(config, MODEL))
         refused: Any = None
         try:
             verl_goes_through(config)
@@ -177,7 +178,7 @@ def test_what_is_fitted_is_accepted() -> None:
         lengths = {"MAX_PROMPT_LENGTH": 8, "MAX_RESPONSE_LENGTH": 8, "ROLLOUT_TP_SIZE": 1, "LORA_RANK": 0}
         values: dict[str, Any] = given | sizes | lengths | {"MICRO_BATCH_SIZE": micro, "ADV_ESTIMATOR": "gae"}
         said = fit(values, frozenset(free))
-        assert Shape.of_knobs(values).faults() == [], values
+        assert shape_faults(Shape.of_knobs(values)) == [], values
         assert all(values[name] == sizes[name] for name in sizes if name not in free)
         assert bool(said) == any(values[name] != sizes[name] for name in sizes)
         assert values["BATCH_SIZE"] % values["MINI_BATCH_SIZE"] == 0  # verl has nothing to pad

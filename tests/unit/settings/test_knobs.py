@@ -6,7 +6,7 @@ import pytest
 
 from tests.support.command import train_sh
 from trainer import ROOT
-from trainer.settings.knobs import load_knobs, markdown_table
+from trainer.settings.knobs import TRAITS, load_knobs, markdown_table, with_trait
 
 KNOBS = {knob.flag: knob for knob in load_knobs()}
 
@@ -21,6 +21,12 @@ def test_each_name_is_defined_once() -> None:
 def test_the_defaults_of_the_table_are_allowed_by_it(knob) -> None:
     for default in filter(None, (knob.default, knob.cpu, knob.tiny)):
         knob.parse(default)
+
+
+def test_every_trait_has_a_meaning_and_a_knob() -> None:
+    words = [word for knob in load_knobs() for word in knob.traits.split()]
+    assert set(words) == TRAITS.keys()
+    assert with_trait("duration") == {"EPOCHS", "TOTAL_STEPS"}
 
 
 def test_readme_has_the_table() -> None:

@@ -12,11 +12,10 @@ from trainer import ROOT
 from trainer.checks import host_checks
 from trainer.checks.finding import guarded
 from trainer.runs.checkpoints import MARK
+from trainer.settings.knobs import with_trait
 from trainer.settings.settings import Settings
 from trainer.setup import host
 
-# Knobs that may differ, as they are of one machine.
-OWN = {"NODE_RANK", "NODE_ADDR", "MASTER_ADDR", "JOIN_TIMEOUT", "WHEELHOUSE"}
 CODE = ("trainer", "reward", "data", "config")
 PART = 1 << 20  # bytes: of a larger file, its beginning, middle and end are compared
 CLOCKS = 5.0  # seconds that clocks may be apart
@@ -25,6 +24,7 @@ CLOCKS = 5.0  # seconds that clocks may be apart
 def of_machine(settings: Settings) -> dict[str, Any]:
     """Return what a machine tells of itself when it comes."""
     findings = guarded("devices", lambda: host_checks.devices(settings))
+    own = with_trait("node")
     return {
         "rank": settings.integer("NODE_RANK"),
         "host": socket.gethostname(),
@@ -33,7 +33,7 @@ def of_machine(settings: Settings) -> dict[str, Any]:
         "lock": _lock(),
         "python": sys.version.split()[0],
         "packages": host.versions(),
-        "settings": {env: text for env, text in settings.environment().items() if env not in OWN},
+        "settings": {env: text for env, text in settings.environment().items() if env not in own},
         "overrides": list(settings.overrides),
         "faults": [finding.text for finding in findings if finding.state == "fail"],
     }

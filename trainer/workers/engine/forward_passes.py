@@ -14,6 +14,7 @@ import torch
 from transfer_queue import KVBatchMeta
 from verl.utils import tensordict_utils as tu
 
+from reward.support import events
 from trainer.algorithm.divisors import largest_divisor
 from trainer.workers.engine.response_logits import read_positions
 
@@ -78,6 +79,12 @@ def engine(kind: type) -> type:
 
 class Passes:
     """What stands before verl's engine."""
+
+    def initialize(self) -> None:
+        """Load the model as verl does; the first rank tells of the critic's, which is the first."""
+        super().initialize()  # type: ignore[misc]
+        if self.rank == 0 and self.model_config.model_type == "value_model":  # type: ignore[attr-defined]
+            events.emit("worker", "phase", name="critic_loaded")
 
     def infer_batch(self, data: Any, loss_function: Callable[..., Any] | None = None) -> Any:
         """Compute as verl does; of the outputs, return the named ones of responses."""

@@ -8,6 +8,7 @@ import ray
 from verl.workers.rollout.vllm_rollout.vllm_async_server import vLLMHttpServer, vLLMReplica
 from vllm.sampling_params import RequestOutputKind
 
+from reward.support import events
 from trainer.workers.rollout.finished import Finished, as_finished
 
 # Nobody reads the text, and one message a response does for one a token.
@@ -29,4 +30,6 @@ class BatchReplica(vLLMReplica):  # type: ignore[misc]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        if self.replica_rank == 0:
+            events.emit("driver", "phase", name="policy_loaded")
         self.server_class = ray.remote(BatchHttpServer)
