@@ -1,12 +1,10 @@
 """The knob table, and what is derived from it."""
 
-import re
-
 import pytest
 
 from tests.command import train_sh
 from trainer import ROOT
-from trainer.knobs import load_knobs, markdown_table
+from trainer.knobs import load_knobs
 
 KNOBS = {knob.flag: knob for knob in load_knobs()}
 
@@ -21,10 +19,6 @@ def test_each_name_is_defined_once() -> None:
 def test_the_defaults_of_the_table_are_allowed_by_it(knob) -> None:
     for default in filter(None, (knob.default, knob.cpu, knob.tiny)):
         knob.parse(default)
-
-
-def test_readme_has_the_table() -> None:
-    assert markdown_table(load_knobs()) in (ROOT / "README.md").read_text()
 
 
 def test_ppo_yaml_reads_every_knob() -> None:
@@ -87,18 +81,3 @@ def test_values_are_read(flag, text, value) -> None:
 def test_values_out_of_range_are_refused(flag, text, allowed) -> None:
     with pytest.raises(ValueError, match=rf"^allowed: {allowed}".replace("(", r"\(").replace(")", r"\)")):
         KNOBS[flag].parse(text)
-
-
-def test_every_name_in_coming_from_exists() -> None:
-    """A flag that the table names, or a key of verl."""
-    from trainer.compose import tree
-
-    text = (ROOT / "config" / "COMING_FROM.md").read_text()
-    rows = [line.split("|")[2:4] for line in text.splitlines() if line.startswith("| `")]
-    assert len(rows) == 74
-    flags = {flag for row in rows for cell in row for flag in re.findall(r"--(\w+)", cell)}
-    assert flags - KNOBS.keys() == set()
-    known = tree()
-    keys = set(re.findall(r"`(\w+(?:\.\w+)+)[=`]", text))
-    assert keys
-    assert keys - known.keys() == set()
