@@ -1,6 +1,7 @@
 """README.md and docs/ are true: links, flags, files, quoted messages, the knob table."""
 
 import ast
+import importlib.util
 import re
 import subprocess
 from pathlib import Path
@@ -115,6 +116,12 @@ def test_keys_of_verl_exist(page: Page) -> None:
     parts = "actor_rollout_ref|algorithm|critic|data|reward|trainer"
     named = re.findall(rf"(?:`|train\.sh )((?:{parts})(?:\.\w+)+)(?=[=`])", page.text)
     assert set(named) - compose.tree().keys() == set()
+
+
+@EACH_PAGE
+def test_modules_exist(page: Page) -> None:
+    named = re.findall(r"(?:`|-m )(tests(?:\.\w+)+)", page.text)
+    assert [name for name in named if importlib.util.find_spec(name) is None] == []
 
 
 def test_coming_from_is_whole() -> None:
