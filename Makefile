@@ -1,5 +1,6 @@
 # make check: style and types. make test: all tests. make lock: resolve config/requirements/*.in anew.
-.PHONY: check test lock
+# make docs: write the knob table of docs/settings.md from config/knobs.tsv.
+.PHONY: check test lock docs
 
 SCRIPTS := train.sh test.sh trainer/setup/setup.sh trainer/setup/wheelhouse.sh config/requirements/lock.sh \
   config/cluster/ssh.sh config/cluster/slurm.sbatch .ci/run
@@ -20,3 +21,6 @@ test:
 
 lock:
 	PATH="$(CURDIR)/.venv/bin:$$PATH" config/requirements/lock.sh
+
+docs: .venv/kit-tools
+	.venv/bin/python -m tests.knob_table

@@ -1,4 +1,4 @@
-"""Some levers of tests/bench/README.md alone, at the shape of SmolLM2-135M: each with and without, medians in ms.
+"""Some levers of docs/performance.md alone, at the shape of SmolLM2-135M: each with and without, medians in ms.
 
     .venv/bin/python -m tests.bench.levers
 

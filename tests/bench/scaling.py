@@ -1,4 +1,4 @@
-"""How a step grows: on paper for H100s, up to 128 of them, and measured here. tests/bench/SCALING.md has both.
+"""How a step grows: on paper for H100s, up to 128 of them, and measured here. docs/scaling.md has both.
 
     .venv/bin/python -m tests.bench.scaling              # the tables of the page, from the formulas below
     .venv/bin/python -m tests.bench.scaling --measure    # here: batches, lengths, models, ranks; seconds by phase

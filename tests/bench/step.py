@@ -2,7 +2,7 @@
 
     .venv/bin/python -m tests.bench.step [--steps 12] [--verl|--bare] [train.sh arguments]
 
-The work of the first row of tests/bench/README.md: builtin:tiny, 128 prompts, up to 8 new tokens, one update epoch.
+The work of the first row of docs/performance.md: builtin:tiny, 128 prompts, up to 8 new tokens, one update epoch.
 CPU seconds hardly change with what else the machine does; seconds do.
 """
 

@@ -1,6 +1,6 @@
 """FSDP2 with one rank, without the copies that are for several: one of all weights a pass, two of all gradients.
 
-A pass of 16 short samples of SmolLM2 spent a tenth of its time on them (tests/bench/README.md). torch has no setting
+A pass of 16 short samples of SmolLM2 spent a tenth of its time on them (docs/performance.md). torch has no setting
 for it. The numbers stay the same, to the last bit.
 """
 

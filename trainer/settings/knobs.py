@@ -172,18 +172,6 @@ def with_trait(trait: str) -> frozenset[str]:
     return frozenset(knob.env for knob in load_knobs() if trait in knob.traits.split())
 
 
-def markdown_table(knobs: list[Knob]) -> str:
-    """Return the README's table of knobs."""
-    lines = ["| Flag | Env var | Default | No GPU | What |", "|---|---|---|---|---|"]
-    for knob in knobs:
-        cpu = ", ".join(
-            part for part in (f"`{knob.cpu}`" * bool(knob.cpu), f"tiny: `{knob.tiny}`" * bool(knob.tiny)) if part
-        )
-        default = f"`{knob.default}`" if knob.default else ""
-        lines.append(f"| `--{knob.flag}` | `{knob.env}` | {default} | {cpu} | {knob.help} |")
-    return "\n".join(lines)
-
-
 def help_text(knobs: list[Knob]) -> str:
     """Return what ``./train.sh --help`` prints."""
     lines = ["usage: ./train.sh [command] [--flag value ...] [verl.key=value ...]", ""]

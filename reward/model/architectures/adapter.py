@@ -1,7 +1,7 @@
 """What an adapter is: how a conversation becomes a model's input, and where the model's number is.
 
 A reward model of a kind that is not known here is brought with ``--rm_adapter path.py:name``; deriving the class from
-``SequenceClassification`` leaves little to write (README, "Reward models").
+``SequenceClassification`` leaves little to write (docs/reward_models.md).
 """
 
 from collections.abc import Mapping

@@ -19,7 +19,7 @@ KINDS: dict[str, type[SequenceClassification]] = {
     "GPTRewardModel": Starling,
     "DebertaV2ForSequenceClassification": QuestionAnswer,
 }
-HOW = "see 'Reward models' in the README: an adapter takes ten lines, given as --rm_adapter path.py:name"
+HOW = "see docs/reward_models.md: an adapter takes ten lines, given as --rm_adapter path.py:name"
 GENERATES = ("ForCausalLM", "ForConditionalGeneration", "LMHeadModel")
 
 

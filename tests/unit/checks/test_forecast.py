@@ -116,7 +116,7 @@ def test_a_run_of_the_kit(small_model) -> None:
     assert size is not None
     said = list(table.lines(size, run, None))
     assert said[0].split()[-4:] == ["critic", "update", "actor", "update"]
-    assert any(line.startswith("host memory 3.8 ") for line in said)  # README: 4 GiB
+    assert any(line.startswith("host memory 3.8 ") for line in said)  # README.md: 4 GiB
 
 
 def test_what_to_try_first() -> None:

@@ -175,9 +175,9 @@ def test_several_labels_by_weight(tmp_path) -> None:
     assert scored(folder, adapter=f"{tmp_path}/mine.py:adapter") == pytest.approx(mixed, **NEAR)
 
 
-def test_the_adapter_of_the_readme(folders, tmp_path) -> None:
-    readme = (ROOT / "README.md").read_text()
-    (code,) = [block for block in readme.split("```python\n")[1:] if "class Mine" in block]
+def test_the_adapter_of_the_docs(folders, tmp_path) -> None:
+    page = (ROOT / "docs" / "reward_models.md").read_text()
+    (code,) = [block for block in page.split("```python\n")[1:] if "class Mine" in block]
     (tmp_path / "mine.py").write_text(code.split("```")[0])
     folder = tmp_path / "own"
     shutil.copytree(folders["llama"], folder)

@@ -1,12 +1,10 @@
 """The knob table, and what is derived from it."""
 
-import re
-
 import pytest
 
 from tests.support.command import train_sh
 from trainer import ROOT
-from trainer.settings.knobs import TRAITS, load_knobs, markdown_table, with_trait
+from trainer.settings.knobs import TRAITS, load_knobs, with_trait
 
 KNOBS = {knob.flag: knob for knob in load_knobs()}
 
@@ -27,10 +25,6 @@ def test_every_trait_has_a_meaning_and_a_knob() -> None:
     words = [word for knob in load_knobs() for word in knob.traits.split()]
     assert set(words) == TRAITS.keys()
     assert with_trait("duration") == {"EPOCHS", "TOTAL_STEPS"}
-
-
-def test_readme_has_the_table() -> None:
-    assert markdown_table(load_knobs()) in (ROOT / "README.md").read_text()
 
 
 def test_ppo_yaml_reads_every_knob() -> None:
@@ -93,18 +87,3 @@ def test_values_are_read(flag, text, value) -> None:
 def test_values_out_of_range_are_refused(flag, text, allowed) -> None:
     with pytest.raises(ValueError, match=rf"^allowed: {allowed}".replace("(", r"\(").replace(")", r"\)")):
         KNOBS[flag].parse(text)
-
-
-def test_every_name_in_coming_from_exists() -> None:
-    """A flag that the table names, or a key of verl."""
-    from trainer.settings.verl_schema.settings_tree import tree
-
-    text = (ROOT / "config" / "COMING_FROM.md").read_text()
-    rows = [line.split("|")[2:4] for line in text.splitlines() if line.startswith("| `")]
-    assert len(rows) == 74
-    flags = {flag for row in rows for cell in row for flag in re.findall(r"--(\w+)", cell)}
-    assert flags - KNOBS.keys() == set()
-    known = tree()
-    keys = set(re.findall(r"`(\w+(?:\.\w+)+)[=`]", text))
-    assert keys
-    assert keys - known.keys() == set()
