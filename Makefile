@@ -23,4 +23,4 @@ lock:
 	PATH="$(CURDIR)/.venv/bin:$$PATH" config/requirements/lock.sh
 
 docs: .venv/kit-tools
-	.venv/bin/python -m tests.knob_table
+	.venv/bin/python -m tests.support.knob_table

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.knob_table import BEGIN, END, PAGE, with_table
-from tests.pages import FLAG, Page, pages, tree
+from tests.support.knob_table import BEGIN, END, PAGE, with_table
+from tests.support.pages import FLAG, Page, pages, tree
 from trainer import ROOT
-from trainer.composition import compose
+from trainer.settings.verl_schema import settings_tree
 from trainer.settings.knobs import load_knobs
 from trainer.setup.wheelhouse import arguments
 
@@ -116,7 +116,7 @@ def test_env_vars_are_read_somewhere(page: Page) -> None:
 def test_keys_of_verl_exist(page: Page) -> None:
     parts = "actor_rollout_ref|algorithm|critic|data|reward|trainer"
     named = re.findall(rf"(?:`|train\.sh )((?:{parts})(?:\.\w+)+)(?=[=`])", page.text)
-    assert set(named) - compose.tree().keys() == set()
+    assert set(named) - settings_tree.tree().keys() == set()
 
 
 @EACH_PAGE

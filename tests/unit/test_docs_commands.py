@@ -10,12 +10,11 @@ import pytest
 
 from tests.support.command import clean_environment
 from tests.support.composing import resolved
-from tests.pages import Command, pages
+from tests.support.pages import Command, pages
 from trainer import ROOT
-from trainer.settings.knobs import COMMANDS
-from trainer.settings.knobs import load_knobs
-from trainer.user_error import UserError
+from trainer.settings.knobs import COMMANDS, load_knobs
 from trainer.settings.settings import read_settings
+from trainer.user_error import UserError
 
 USAGE = {words.split()[0]: words for words in COMMANDS if words}
 READ = {"KIT_GIVEN", "KIT_UNKNOWN"} | {knob.env for knob in load_knobs()}

@@ -1,10 +1,9 @@
-"""The knob table of docs/settings.md: ``python -m tests.knob_table`` writes it anew from config/knobs.tsv."""
+"""The knob table of docs/settings.md: ``python -m tests.support.knob_table`` writes it anew from config/knobs.tsv."""
 
 from collections.abc import Sequence
 
 from trainer import ROOT
-from trainer.settings.knobs import Knob
-from trainer.settings.knobs import load_knobs
+from trainer.settings.knobs import Knob, load_knobs
 
 PAGE = ROOT / "docs" / "settings.md"
 BEGIN = "<!-- knobs: written by `make docs` from config/knobs.tsv -->"
