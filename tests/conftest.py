@@ -8,6 +8,16 @@ from typing import Any
 import pytest
 import setuptools  # noqa: F401  # before pip, which takes distutils from whoever comes after it
 
+TIERS = ("unit", "process", "e2e")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark each test with its tier: the folder of ``tests/`` that it is in."""
+    for item in items:
+        for tier in TIERS:
+            if tier in item.path.relative_to(Path(__file__).parent).parts[:1]:
+                item.add_marker(tier)
+
 
 @pytest.fixture(scope="session")
 def small_model(tmp_path_factory) -> Path:

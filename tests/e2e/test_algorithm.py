@@ -19,8 +19,6 @@ from tests.support import reference_ppo as reference
 from tests.support.command import clean_environment, footprint, metrics, train_sh
 from trainer import ROOT
 
-pytestmark = pytest.mark.e2e
-
 SECRET = "sk-not-to-be-seen-0123456789"
 NAME = "a b'c\"d, e=f {x} ~g\\ 数学"
 SMALL = ("--batch_size", "32", "--mini_batch_size", "32", "--ppo_epochs", "1", "--critic_epochs", "1")

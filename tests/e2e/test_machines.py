@@ -20,7 +20,6 @@ from tests.support.command import can_mount, clean_environment, footprint, metri
 from tests.support.ports import free_port
 from trainer import ROOT
 
-pytestmark = pytest.mark.e2e
 FLAGS = ("--total_steps", "4", "--save_freq", "2", "--test_freq", "2", "--batch_size", "48", "--mini_batch_size", "24")
 COMPARED = ("critic/score/mean", "response_length/mean", "actor/pg_loss", "critic/vf_loss", "actor/grad_norm")
 SOON = 60  # seconds

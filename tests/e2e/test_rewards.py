@@ -14,7 +14,6 @@ from tests.support.command import copy_of_the_kit, metrics, train_sh
 from tests.support.judge_server import Asked, JudgeServer, judge_of_sums
 from trainer import ROOT
 
-pytestmark = pytest.mark.e2e
 SMALL = ("--batch_size", "32", "--mini_batch_size", "32", "--total_steps", "2")
 SECRET = "sk-of-the-judge-0123456789"
 WEIGHTS = {"rule_score": 0.5, "rm_score": 0.2, "judge_score": 0.3}

@@ -20,8 +20,6 @@ from trainer import ROOT
 from trainer.launch.cluster import token
 from trainer.runs import run_secret
 
-pytestmark = pytest.mark.e2e
-
 
 def summary(output: Path, run: str) -> dict[str, object]:
     return json.loads((output / "runs" / run / "summary.json").read_text())

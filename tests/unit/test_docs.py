@@ -11,8 +11,8 @@ import pytest
 from tests.support.knob_table import BEGIN, END, PAGE, with_table
 from tests.support.pages import FLAG, Page, pages, tree
 from trainer import ROOT
-from trainer.settings.verl_schema import settings_tree
 from trainer.settings.knobs import load_knobs
+from trainer.settings.verl_schema import settings_tree
 from trainer.setup.wheelhouse import arguments
 
 PAGES = {page.name: page for page in pages()}

@@ -1,16 +1,19 @@
 """``events.jsonl``: what the processes of a run tell one another."""
 
 import json
+import re
 import subprocess
 import sys
 
 import pytest
 
 from reward.support import events
+from trainer import ROOT
 
 WRITER = """
 import sys
 from reward.support import events
+from trainer import ROOT
 for number in range(200):
     events.emit("worker", "judge", text=f"{sys.argv[1]} {number} " + "x" * 900)
 """
@@ -64,3 +67,11 @@ def test_a_disk_that_is_full_or_gone_ends_nothing(tmp_path, monkeypatch) -> None
 def test_a_kind_without_its_fields_is_a_mistake_of_the_kits(tmp_path) -> None:
     with pytest.raises(AssertionError, match="has the fields"):
         events.append(tmp_path / events.FILE, "driver", "alarm", step=1)
+
+
+def test_every_kind_is_documented() -> None:
+    rows = re.findall(r"^\| `(\w+)` \| (.*?) \|", (ROOT / "docs" / "watching.md").read_text(), re.MULTILINE)
+    documented = {kind: re.findall(r"`(\w+)`", re.sub(r"\(.*?\)|: .*", "", fields)) for kind, fields in rows}
+    assert {kind: list(fields) for kind, fields in events.KINDS.items()} == {
+        kind: documented.get(kind) for kind in events.KINDS
+    }
