@@ -21,13 +21,13 @@ from reward.support.secret import scrub
 from reward.support.wording import of_system, reason
 from trainer import commands
 from trainer.checks import preflight
-from trainer.checks.run_checks import survey
+from trainer.checks.run_checks import run_checks
 from trainer.composition import compose, run_plan
 from trainer.composition.config_environment import starts_ray
 from trainer.launch import plan, processes, supervisor
 from trainer.launch.cluster import rendezvous_client
-from trainer.launch.cluster.head_node import Leader
-from trainer.launch.cluster.worker_node import follow
+from trainer.launch.cluster.head_node import HeadNode
+from trainer.launch.cluster.worker_node import run_worker_node
 from trainer.monitor import live_screen, run_reporter
 from trainer.monitor.progress import Progress
 from trainer.runs import config_changes, folders, resume
@@ -55,14 +55,14 @@ def announce(settings: Settings) -> None:
 
 
 def prepare(
-    settings: Settings, tmp: Path, doomed: Callable[[], None] | None = None
+    settings: Settings, tmp: Path, on_first_failure: Callable[[], None] | None = None
 ) -> tuple[run_plan.Plan, folders.Run, DictConfig]:
-    """Check everything, and compose verl's configuration; ``doomed`` as in ``survey``.
+    """Check everything, and compose verl's configuration; ``on_first_failure`` as in ``survey``.
 
     Raises:
         UserError: with the faults found; nothing is left behind.
     """
-    found = survey(settings, say, tmp, doomed=doomed)
+    found = run_checks(settings, say, tmp, on_first_failure=on_first_failure)
     faults = preflight.fatal(settings, found.findings)
     if faults or found.plan is None or found.run is None or found.config is None:
         raise UserError(*faults)
@@ -99,7 +99,7 @@ def watch(progress: Progress, made: folders.Run) -> Iterator[None]:
         yield
 
 
-def run(settings: Settings, leader: Leader) -> int:
+def run(settings: Settings, head_node: HeadNode) -> int:
     """Do everything; return the exit status."""
     traces = processes.Traces()
     tmp: Path | None = None
@@ -114,7 +114,7 @@ def run(settings: Settings, leader: Leader) -> int:
             say(f"nothing to do: {made.name} was trained to step {found.start.step}; the model: {made.model}")
             say("with more --total_steps it goes on")
             return 0
-        config.trainer.v1.ppo_kit.apart = leader.assemble(found, made)
+        config.trainer.v1.ppo_kit.apart = head_node.assemble(found, made)
         held = made.make_folders(settings)
         if found.start.again:
             go_on(found.start, made, config)
@@ -123,29 +123,29 @@ def run(settings: Settings, leader: Leader) -> int:
         for line in plan.lines(settings, found, made, config):
             say(line)
         progress = Progress(made.folder, total, say)
-        story = run_reporter.Account(made.folder, say)
+        reporter = run_reporter.RunReporter(made.folder, say)
 
         def each() -> None:
             traces.look()
-            story.refresh(progress.steps)
-            leader.look()
+            reporter.refresh(progress.steps)
+            head_node.look()
 
         try:
             events.append(progress.events, "launcher", "launch", step=found.start.step, total_steps=total)
             if found.start.step < total:  # else it was ended after its last step
-                leader.start_ray(made, config, tmp, python)
-                with watch(progress, made), leader.blamed():
-                    supervisor.train(settings, made, progress, tmp, held, python, leader.secret, each)
+                head_node.start_ray(made, config, tmp, python)
+                with watch(progress, made), head_node.blamed():
+                    supervisor.train(settings, made, progress, tmp, held, python, head_node.secret, each)
             say("exporting the model")
             folder = supervisor.export(made, environment=supervisor.of_fork(settings, python))
         except tuple(STATES) as ended:
-            story.close(progress, None, STATES[type(ended)], str(ended))
+            reporter.close(progress, None, STATES[type(ended)], str(ended))
             raise
     finally:
         supervisor.clean_up(tmp, traces)
         if held is not None:
             os.close(held)
-    story.close(progress, folder, "finished")
+    reporter.close(progress, folder, "finished")
     if progress.validations:
         before, after = progress.validations[0], progress.validations[-1]
         say(f"held-out {before.name}: {before} before, {after} after {progress.steps} steps")
@@ -177,14 +177,14 @@ def train(settings: Settings) -> int:
     if settings.dry_run:
         return dry_run(settings)
     if settings.integer("NODE_RANK") and starts_ray(settings):
-        return follow(settings, say)
-    leader = Leader(settings, say)
-    with leader.ending():
-        leader.open()
-        return persevere(settings, leader)
+        return run_worker_node(settings, say)
+    head_node = HeadNode(settings, say)
+    with head_node.ending():
+        head_node.open()
+        return run_with_restarts(settings, head_node)
 
 
-def persevere(settings: Settings, leader: Leader) -> int:
+def run_with_restarts(settings: Settings, head_node: HeadNode) -> int:
     """Run; and again from the last checkpoint where the run fails, as often as ``--max_restarts`` says."""
     most = settings.integer("MAX_RESTARTS")
     if most:
@@ -192,13 +192,13 @@ def persevere(settings: Settings, leader: Leader) -> int:
             settings = settings.having(RUN_NAME=folders.new_run(settings).name)
     for count in range(1, most + 1):
         try:
-            return run(settings, leader)
+            return run(settings, head_node)
         except supervisor.AlarmError:
             raise
         except supervisor.RunFailed as failure:
             say(f"{failure}\nstarting again ({count} of {most}, --max_restarts)")
-            leader.restart()
-    return run(settings, leader)
+            head_node.restart()
+    return run(settings, head_node)
 
 
 def main() -> int:

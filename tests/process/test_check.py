@@ -34,11 +34,11 @@ def settings_of(folder: Path, model: Path, gpus: int = 0, **environ: str) -> Set
     return read_settings({"MODEL_PATH": str(model), "OUTPUT_DIR": str(folder / "out"), **environ}, [], gpus=gpus)
 
 
-def looked(settings: Settings, folder: Path) -> run_checks.Survey:
-    return run_checks.survey(settings, print, folder, make=False)
+def looked(settings: Settings, folder: Path) -> run_checks.CheckResult:
+    return run_checks.run_checks(settings, print, folder, make=False)
 
 
-def of(found: run_checks.Survey, what: str, state: str) -> list[Finding]:
+def of(found: run_checks.CheckResult, what: str, state: str) -> list[Finding]:
     return [each for each in found.findings if (each.what, each.state) == (what, state)]
 
 
@@ -75,10 +75,10 @@ def test_the_first_fault_is_told_while_others_are_looked_for(tmp_path, small_mod
     """So that a launch stops what it has begun; each fault is found all the same."""
     told: list[bool] = []
     settings = settings_of(tmp_path, small_model, REWARD_FN="none.py", LOGGER="wandb")
-    _, findings = preflight.look(settings, print, doomed=lambda: told.append(True))
+    _, findings = preflight.look(settings, print, on_first_failure=lambda: told.append(True))
     assert {each.what for each in findings if each.state == "fail"} == {"reward", "settings"}
     assert len(told) == 2
-    preflight.look(settings_of(tmp_path, small_model), print, doomed=lambda: told.append(True))
+    preflight.look(settings_of(tmp_path, small_model), print, on_first_failure=lambda: told.append(True))
     assert len(told) == 2
 
 

@@ -11,7 +11,7 @@ from omegaconf import OmegaConf
 
 from tests.support.command import train_sh
 from trainer.launch.cluster import rendezvous_client, token
-from trainer.launch.cluster.head_node import Leader
+from trainer.launch.cluster.head_node import HeadNode
 from trainer.runs.folders import Run
 from trainer.settings.settings import read_settings
 from trainer.user_error import UserError
@@ -48,10 +48,10 @@ def written(home: Path, bits: int = 0o600, folder: int = 0o700, text: bytes = TE
 def opened(**given: str) -> list[str]:
     """Open a run as its leader does, to the start of Ray; return what it says."""
     said: list[str] = []
-    leader = Leader(read_settings(given, [], gpus=0), said.append)
-    leader.open()
+    head_node = HeadNode(read_settings(given, [], gpus=0), said.append)
+    head_node.open()
     folder = Path.home()
-    leader.start_ray(Run("", folder, folder), OmegaConf.create(), folder, None)
+    head_node.start_ray(Run("", folder, folder), OmegaConf.create(), folder, None)
     return said
 
 
@@ -69,7 +69,7 @@ def test_it_is_made_for_its_owner_alone_whatever_the_umask(home) -> None:
 
 
 def test_a_launch_that_is_still_to_be_checked_makes_none(home) -> None:
-    Leader(read_settings({}, [], gpus=0), print).open()
+    HeadNode(read_settings({}, [], gpus=0), print).open()
     assert not (home / ".ray").exists()
 
 
@@ -165,7 +165,7 @@ def test_what_is_no_token_is_refused_in_one_line(home, name) -> None:
         assert why in line
         assert line.endswith("or export the token in RAY_AUTH_TOKEN")
         assert line.isprintable()
-    with pytest.raises(rendezvous_client.NoLeaderError, match=why):
+    with pytest.raises(rendezvous_client.NoHeadNodeError, match=why):
         rendezvous_client.connect("127.0.0.1", 1, "", 0)
 
 

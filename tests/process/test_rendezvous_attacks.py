@@ -17,7 +17,7 @@ import pytest
 from tests.attacks.rendezvous import TO_HEAD, TO_NODE
 from tests.support.ports import free_port
 from trainer.launch.cluster import admission, handshake, rendezvous_client
-from trainer.launch.cluster.rendezvous import Meeting
+from trainer.launch.cluster.rendezvous import Rendezvous
 
 pytestmark = pytest.mark.filterwarnings("error::pytest.PytestUnhandledThreadExceptionWarning")  # their tracebacks
 
@@ -49,18 +49,18 @@ time.sleep(60)
 
 
 @pytest.fixture
-def meeting(monkeypatch) -> Iterator[Meeting]:
+def rendezvous(monkeypatch) -> Iterator[Rendezvous]:
     monkeypatch.setenv("RAY_AUTH_TOKEN", TOKEN)
-    found = Meeting(HERE, free_port(), 2, TOKEN)
+    found = Rendezvous(HERE, free_port(), 2, TOKEN)
     found.open()
     yield found
     found.end(0, "")
 
 
 @contextlib.contextmanager
-def attacked(meeting: Meeting, mode: str, crowd: int, sources: int = 0) -> Iterator[None]:
+def attacked(rendezvous: Rendezvous, mode: str, crowd: int, sources: int = 0) -> Iterator[None]:
     """Have ``crowd`` strangers come again and again, from so many addresses (0: from the honest node's own)."""
-    words = [sys.executable, "-c", ATTACK, mode, str(meeting.port), str(crowd), str(sources)]
+    words = [sys.executable, "-c", ATTACK, mode, str(rendezvous.port), str(crowd), str(sources)]
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None
@@ -71,18 +71,18 @@ def attacked(meeting: Meeting, mode: str, crowd: int, sources: int = 0) -> Itera
             process.send_signal(signal.SIGKILL)
 
 
-def join(meeting: Meeting, own: str = HERE) -> float:
+def join(rendezvous: Rendezvous, own: str = HERE) -> float:
     """Join as a node does; return the seconds that it took."""
     began = time.monotonic()
-    channel = rendezvous_client.connect(HERE, meeting.port, own, 2 * JOINED)
+    channel = rendezvous_client.connect(HERE, rendezvous.port, own, 2 * JOINED)
     with socket.create_server((own, 0)) as probe:
         said = {"rank": 1, "host": "host", "own_address": own, "port": probe.getsockname()[1]}
         channel.send(hello=said | {"packages": {}, "settings": {}})
-        wait_for(lambda: 1 in meeting.members)
+        wait_for(lambda: 1 in rendezvous.members)
     took = time.monotonic() - began
     channel.close()
-    wait_for(lambda: meeting.members[1].gone)
-    del meeting.members[1]
+    wait_for(lambda: rendezvous.members[1].gone)
+    del rendezvous.members[1]
     return took
 
 
@@ -105,10 +105,10 @@ def no_core_held() -> Iterator[None]:
 
 
 @pytest.mark.parametrize("mode", TO_HEAD)
-def test_a_node_joins_whatever_strangers_do(meeting, capfd, mode) -> None:
-    with no_core_held(), attacked(meeting, mode, CROWD):
-        assert join(meeting) < JOINED
-    assert not meeting.members
+def test_a_node_joins_whatever_strangers_do(rendezvous, capfd, mode) -> None:
+    with no_core_held(), attacked(rendezvous, mode, CROWD):
+        assert join(rendezvous) < JOINED
+    assert not rendezvous.members
     assert "Traceback" not in capfd.readouterr().err
 
 
@@ -116,11 +116,11 @@ def test_a_node_joins_whatever_strangers_do(meeting, capfd, mode) -> None:
 @pytest.mark.parametrize(
     ("mode", "crowd"), [("idle", 2000), ("renewed", 500), ("slow drip", 500), ("endless beats", 100)]
 )
-def test_a_node_joins_however_many_strangers_there_are(meeting, capfd, mode, crowd, sources) -> None:
+def test_a_node_joins_however_many_strangers_there_are(rendezvous, capfd, mode, crowd, sources) -> None:
     before = descriptors()
-    with attacked(meeting, mode, crowd, sources):
+    with attacked(rendezvous, mode, crowd, sources):
         with no_core_held():
-            took = [join(meeting) for _ in range(3)]
+            took = [join(rendezvous) for _ in range(3)]
             time.sleep(1)
         assert descriptors() < before + admission.MOST + 10
     assert max(took) < JOINED
@@ -128,47 +128,47 @@ def test_a_node_joins_however_many_strangers_there_are(meeting, capfd, mode, cro
 
 
 @pytest.mark.parametrize("mode", ["idle", "slow drip", "slow drip of a proof", "endless beats", "slow beats"])
-def test_nothing_extends_the_time_for_a_proof(meeting, monkeypatch, mode) -> None:
+def test_nothing_extends_the_time_for_a_proof(rendezvous, monkeypatch, mode) -> None:
     monkeypatch.setattr(handshake, "HANDSHAKE", 1.0)
-    with socket.create_connection((HERE, meeting.port)) as stranger:
+    with socket.create_connection((HERE, rendezvous.port)) as stranger:
         began = time.monotonic()
         with contextlib.suppress(OSError):
             TO_HEAD[mode](stranger)
         assert time.monotonic() - began < 3
 
 
-def test_strangers_are_bounded_by_address_and_in_total(meeting) -> None:
+def test_strangers_are_bounded_by_address_and_in_total(rendezvous) -> None:
     with contextlib.ExitStack() as stack:
         before = descriptors()
         for _ in range(2 * admission.MOST_OF_ADDRESS):
-            stack.enter_context(socket.create_connection((HERE, meeting.port), source_address=("127.0.0.2", 0)))
+            stack.enter_context(socket.create_connection((HERE, rendezvous.port), source_address=("127.0.0.2", 0)))
         time.sleep(1)
         held = descriptors() - before - 2 * admission.MOST_OF_ADDRESS
         assert held <= admission.MOST_OF_ADDRESS + 2
 
 
-def test_without_descriptors_it_goes_on_later(meeting, capfd) -> None:
+def test_without_descriptors_it_goes_on_later(rendezvous, capfd) -> None:
     """EMFILE at accept: no core is held, and whoever comes when there are some again joins."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     taken = descriptors()
     try:
-        with attacked(meeting, "idle", 100):
+        with attacked(rendezvous, "idle", 100):
             resource.setrlimit(resource.RLIMIT_NOFILE, (taken + 20, hard))
             with no_core_held():
                 time.sleep(2)
             resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-            assert join(meeting) < JOINED
+            assert join(rendezvous) < JOINED
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     assert "Traceback" not in capfd.readouterr().err
 
 
-def test_descriptors_above_1023_serve_as_well(meeting) -> None:
+def test_descriptors_above_1023_serve_as_well(rendezvous) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 4096), hard))
     held = [os.open("/dev/null", os.O_RDONLY) for _ in range(1100)]
     try:
-        assert join(meeting) < JOINED
+        assert join(rendezvous) < JOINED
     finally:
         for descriptor in held:
             os.close(descriptor)
@@ -176,27 +176,27 @@ def test_descriptors_above_1023_serve_as_well(meeting) -> None:
 
 
 @pytest.mark.parametrize("hello", [None, [], {}, {"rank": "1"}, {"rank": 1, "host": 1}, "\x1b[2J"])
-def test_a_broken_node_with_the_token_brings_nobody_down(meeting, capfd, hello) -> None:
-    channel = rendezvous_client.connect(HERE, meeting.port, HERE, 5)
+def test_a_broken_node_with_the_token_brings_nobody_down(rendezvous, capfd, hello) -> None:
+    channel = rendezvous_client.connect(HERE, rendezvous.port, HERE, 5)
     channel.send(hello=hello)
     with pytest.raises(ConnectionError):
         channel.poll(5)
-    assert join(meeting) < JOINED
+    assert join(rendezvous) < JOINED
     assert "Traceback" not in capfd.readouterr().err
 
 
-def test_one_that_does_not_read_hangs_nobody(meeting, monkeypatch) -> None:
+def test_one_that_does_not_read_hangs_nobody(rendezvous, monkeypatch) -> None:
     monkeypatch.setattr("trainer.launch.cluster.wire.SENDING", 0.5)
-    channel = rendezvous_client.connect(HERE, meeting.port, HERE, 5)
+    channel = rendezvous_client.connect(HERE, rendezvous.port, HERE, 5)
     with socket.create_server((HERE, 0)) as probe:
         said = {"rank": 1, "host": "host", "own_address": HERE, "port": probe.getsockname()[1]}
         channel.send(hello=said | {"packages": {}, "settings": {}})
-        wait_for(lambda: 1 in meeting.members)
+        wait_for(lambda: 1 in rendezvous.members)
     began = time.monotonic()
     for _ in range(50):
-        meeting.members[1].channel.send(text="a" * 1_000_000)
+        rendezvous.members[1].channel.send(text="a" * 1_000_000)
     assert time.monotonic() - began < 5
-    wait_for(lambda: meeting.lost)
+    wait_for(lambda: rendezvous.lost)
 
 
 @contextlib.contextmanager
@@ -226,7 +226,7 @@ def test_a_false_head_holds_no_node(monkeypatch, capfd, mode) -> None:
     monkeypatch.setenv("RAY_AUTH_TOKEN", TOKEN)
     monkeypatch.setattr(rendezvous_client, "SHORTEST", 0.5)
     began = time.monotonic()
-    with false_head(mode) as port, pytest.raises(rendezvous_client.NoLeaderError) as caught:
+    with false_head(mode) as port, pytest.raises(rendezvous_client.NoHeadNodeError) as caught:
         rendezvous_client.connect(HERE, port, "", 0)
     assert time.monotonic() - began < 2
     line = str(caught.value)
@@ -239,5 +239,5 @@ def test_a_false_head_holds_no_node(monkeypatch, capfd, mode) -> None:
 
 def test_a_name_that_can_be_none_is_refused_in_one_line(monkeypatch) -> None:
     monkeypatch.setenv("RAY_AUTH_TOKEN", TOKEN)
-    with pytest.raises(rendezvous_client.NoLeaderError, match="machine 0 was not reached"):
+    with pytest.raises(rendezvous_client.NoHeadNodeError, match="machine 0 was not reached"):
         rendezvous_client.connect("a" * 70 + ".invalid", 1, "", 0)

@@ -48,7 +48,7 @@ def guarded(what: str, function: Callable[[], Iterator[Finding]]) -> list[Findin
     return found
 
 
-def aside(what: str, function: Callable[[], Iterator[Finding]]) -> Future[list[Finding]]:
+def run_in_thread(what: str, function: Callable[[], Iterator[Finding]]) -> Future[list[Finding]]:
     """Run a check in a thread of its own, which does not keep the program from ending at a signal."""
     found: Future[list[Finding]] = Future()
 

@@ -15,7 +15,7 @@ from reward.model.preference_pairs import WARNING
 from reward.model.spec import Spec
 from reward.support.secret import excerpt
 from trainer.checks import host_checks, judge, reward_check, software
-from trainer.checks.finding import Finding, aside, failures, guarded
+from trainer.checks.finding import Finding, failures, guarded, run_in_thread
 from trainer.composition import reward_spec
 from trainer.composition.run_plan import Plan
 from trainer.runs import resume
@@ -47,19 +47,22 @@ def fatal(settings: Settings, findings: Sequence[Finding]) -> list[str]:
 
 
 def look(
-    settings: Settings, say: Callable[[str], None], make: bool = True, doomed: Callable[[], None] | None = None
+    settings: Settings,
+    say: Callable[[str], None],
+    make: bool = True,
+    on_first_failure: Callable[[], None] | None = None,
 ) -> tuple[Plan | None, list[Finding]]:
     """Check everything, side by side; return what was found out and, unless something is wrong, the plan.
 
     A dry run is for a machine that may not be this one: nothing is fetched or made, nothing that takes long is read,
     and disk, memory and packages are not looked at. What takes long comes last, and only where nothing is wrong yet:
     making a built-in model (unless ``make`` is false: then it is known by its configuration), and trying a reward
-    model out. ``doomed`` is called as soon as one check finds what starts no run, while the others go on.
+    model out. ``on_first_failure`` is called as soon as one check finds what starts no run, while the others go on.
     """
     facts, dry = Facts(), settings.dry_run
 
     def start(what: str, function: Callable[..., Iterator[Finding]], *given: Any) -> Future[list[Finding]]:
-        return aside(what, partial(function, *given))
+        return run_in_thread(what, partial(function, *given))
 
     data = start("data", _data, settings, facts)
     model = start("model", _model, settings, facts)
@@ -69,9 +72,9 @@ def look(
         first += [start("tokenizer", _tokenizer, settings, facts, data, model), start("logger", _loggers, settings)]
         first += [start("devices", host_checks.devices, settings), start("ray", host_checks.stale_ray)]
         first += [start("ports", host_checks.address)]
-    if doomed:
+    if on_first_failure:
         for each in first:
-            each.add_done_callback(partial(_tell_early, settings, doomed))
+            each.add_done_callback(partial(_tell_early, settings, on_first_failure))
     findings = [finding for each in first for finding in each.result()]
     if not fatal(settings, findings):
         findings += guarded("model", partial(_made, settings, facts, say, make and not dry))
@@ -88,9 +91,9 @@ def look(
     return plan, findings
 
 
-def _tell_early(settings: Settings, doomed: Callable[[], None], check: Future[list[Finding]]) -> None:
+def _tell_early(settings: Settings, on_first_failure: Callable[[], None], check: Future[list[Finding]]) -> None:
     if check.exception() is None and fatal(settings, check.result()):
-        doomed()
+        on_first_failure()
 
 
 def _data(settings: Settings, facts: Facts) -> Iterator[Finding]:

@@ -27,7 +27,7 @@ LEAST_DISK = 2 * GIB
 
 
 @dataclass(frozen=True)
-class Survey:
+class CheckResult:
     """What was found out; plan, run and configuration are None where something is wrong before them."""
 
     findings: tuple[Finding, ...]
@@ -37,37 +37,37 @@ class Survey:
     config: DictConfig | None = None
 
 
-def survey(
+def run_checks(
     settings: Settings,
     say: Callable[[str], None],
     tmp: Path,
     make: bool = True,
-    doomed: Callable[[], None] | None = None,
-) -> Survey:
-    """Look at everything; ``make`` and ``doomed`` as in ``preflight.look``, ``tmp`` as of ``of_config``."""
+    on_first_failure: Callable[[], None] | None = None,
+) -> CheckResult:
+    """Look at everything; ``make`` and ``on_first_failure`` as in ``preflight.look``, ``tmp`` as of ``of_config``."""
     run, findings = None, failures("config", config_files.of_files(ROOT, settings.output / "cache"))
     try:
         run = folders.new_run(settings)
     except UserError as error:
         findings += failures("run", list(error.faults))
     if faults := folders.output_faults(settings):  # where all that follows writes
-        if doomed:
-            doomed()
-        return Survey((*findings, *failures("disk", faults)))
-    if doomed and (run is None or findings):
-        doomed()
-    plan, found = preflight.look(settings, say, make and run is not None, doomed)
+        if on_first_failure:
+            on_first_failure()
+        return CheckResult((*findings, *failures("disk", faults)))
+    if on_first_failure and (run is None or findings):
+        on_first_failure()
+    plan, found = preflight.look(settings, say, make and run is not None, on_first_failure)
     findings += found
     if idle := without_effect(settings.values, settings.given, settings.reward.kind):
         findings.append(Finding("settings", "warn", idle))
     if plan is None or run is None or any(each.what == "config" for each in findings):
-        return Survey((*findings, *([] if settings.dry_run else guarded("disk", partial(_space, settings, 0)))))
+        return CheckResult((*findings, *([] if settings.dry_run else guarded("disk", partial(_space, settings, 0)))))
     configs: list[DictConfig] = []
     findings += guarded("batch", partial(_composed, settings, plan, run, tmp, configs))
     forecast: list[str] = []
     for config in configs:
         findings += guarded("memory", partial(_capacity, settings, plan, config, forecast))
-    return Survey(tuple(findings), tuple(forecast), plan, run, configs[0] if configs else None)
+    return CheckResult(tuple(findings), tuple(forecast), plan, run, configs[0] if configs else None)
 
 
 def _composed(

@@ -8,7 +8,7 @@ from data import parquet
 from reward.support.wording import shown
 from trainer.checks.finding import Finding
 from trainer.checks.preflight import fatal
-from trainer.checks.run_checks import survey
+from trainer.checks.run_checks import run_checks
 from trainer.composition.run_plan import Plan
 from trainer.launch import processes
 from trainer.settings.settings import Settings
@@ -26,7 +26,7 @@ def run(settings: Settings, words: Sequence[str]) -> int:
     started = time.monotonic()
     traces = processes.Traces()
     try:
-        found = survey(settings, lambda line: None, Path("/tmp/ppo-kit-check"), make=False)
+        found = run_checks(settings, lambda line: None, Path("/tmp/ppo-kit-check"), make=False)
     finally:
         processes.end_all(traces)  # at Ctrl-C, those that score the first rows
     for finding in found.findings:

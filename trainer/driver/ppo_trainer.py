@@ -31,7 +31,7 @@ from trainer.driver.judge_watch import JudgeWatch
 from trainer.runs import checkpoint_config, checkpoints, metrics_file
 from trainer.runs.checkpoint_pickles import strict_loading
 from trainer.workers.engine import forward_passes
-from trainer.workers.engine.response_logits import ENTROPY_TOLD
+from trainer.workers.engine.response_logits import ENTROPY_IS_METRIC_ONLY
 from trainer.workers.rollout.client import BatchClient
 
 logger = logging.getLogger(__name__)
@@ -147,7 +147,7 @@ class KitPPOTrainer(PPOTrainerSync):  # type: ignore[misc]
 
     def _pass(self, method: Any, batch: Any, names: dict[str, str], **extra: Any) -> None:
         rollout, places = self.config.actor_rollout_ref.rollout, self.actor_rollout_wg._dispatch_info["actor"]
-        limits = forward_passes.Limits(rollout.temperature, rollout.log_prob_max_token_len_per_gpu, max(places) + 1)
+        limits = forward_passes.PassConfig(rollout.temperature, rollout.log_prob_max_token_len_per_gpu, max(places) + 1)
         forward_passes.run(method, batch, names, limits, **extra)
 
     def _compute_ref_log_prob(self, batch: Any, metrics: dict[str, Any]) -> Any:
@@ -202,7 +202,7 @@ class KitPPOTrainer(PPOTrainerSync):  # type: ignore[misc]
         if self.scored_share == 0:
             return batch
         batch.extra_info.update({losses.SCORED_SHARE: self.scored_share, losses.STEP: self.global_steps})
-        batch.extra_info[ENTROPY_TOLD] = not self.config.actor_rollout_ref.actor.entropy_coeff
+        batch.extra_info[ENTROPY_IS_METRIC_ONLY] = not self.config.actor_rollout_ref.actor.entropy_coeff
         batch = queue_samples.fetching(batch, queue_samples.ACTOR_FIELDS)
         update = super()._update_actor
         if self.options.target_kl is None:

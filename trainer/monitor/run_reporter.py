@@ -14,7 +14,7 @@ from trainer.setup import host
 EVERY = 20.0  # seconds between reports, or more where one takes long: at most a twentieth of the time
 
 
-class Account:
+class RunReporter:
     """The account of the run in ``folder``."""
 
     def __init__(self, folder: Path, say: Callable[[str], None]) -> None:

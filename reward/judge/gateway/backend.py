@@ -9,7 +9,7 @@ from reward.judge.config import JudgeConfig
 from reward.judge.failures import ACCOUNT, Failure
 from reward.judge.gateway.budget import Budget, tokens_of
 from reward.judge.gateway.cache import Cache, Spent
-from reward.judge.gateway.limits import Breaker, Gate, Window
+from reward.judge.gateway.limits import Breaker, ConcurrencyLimiter, RateLimiter
 from reward.judge.gateway.metrics import Metrics
 from reward.judge.prompts.question import Question
 from reward.judge.providers import Endpoint, Provider, Reply, Request, connect
@@ -32,7 +32,7 @@ class Prompt:
 
 
 @dataclass
-class Patience:
+class Deadline:
     """The seconds that a sample may still take: requests, and waiting between them; not the queue before them."""
 
     left: float
@@ -65,9 +65,9 @@ class Backend:
         self.identity = repr((endpoint, endpoint.address, options)).encode()
         self._connect = connect
         self._provider: Provider | None = None
-        self._gate = Gate(config.concurrency)
-        self._requests = Window(config.requests_per_minute)
-        self._tokens = Window(config.tokens_per_minute)
+        self._gate = ConcurrencyLimiter(config.concurrency)
+        self._requests = RateLimiter(config.requests_per_minute)
+        self._tokens = RateLimiter(config.tokens_per_minute)
         self._breaker = Breaker(config.breaker_after, config.breaker_seconds)
         self._held_until = 0.0  # by Retry-After
         self._account: tuple[float, tuple[str, str]] | None = None  # until when nobody asks, and why
@@ -75,7 +75,7 @@ class Backend:
         self._temperature = config.temperature
         self._proven = False  # whether the options were ever accepted
 
-    async def ask(self, question: Question, again: str, patience: Patience) -> Reply:
+    async def ask(self, question: Question, again: str, patience: Deadline) -> Reply:
         """Ask once, when all limits let it; with ``hedge_after``, a second time where the reply is late.
 
         Args:
@@ -93,7 +93,7 @@ class Backend:
             return await self._within_limits(prompt, patience)
         return await self._hedged(prompt, patience, self.config.hedge_after)
 
-    async def _hedged(self, prompt: Prompt, patience: Patience, late: float) -> Reply:
+    async def _hedged(self, prompt: Prompt, patience: Deadline, late: float) -> Reply:
         """Ask again ``late`` seconds after the first request was sent, within all limits; take whichever answers."""
         sent = asyncio.Event()
 
@@ -112,7 +112,7 @@ class Backend:
         try:
             await asyncio.wait({first, timer}, return_when=asyncio.FIRST_COMPLETED)
             if not first.done():
-                second = self._within_limits(prompt, Patience(patience.left), is_wanted)
+                second = self._within_limits(prompt, Deadline(patience.left), is_wanted)
                 tasks.append(asyncio.ensure_future(second))
             waiting = set(tasks)
             while waiting:
@@ -128,7 +128,7 @@ class Backend:
             await asyncio.gather(timer, *tasks, return_exceptions=True)
 
     async def _within_limits(
-        self, prompt: Prompt, patience: Patience, on_turn: Callable[[], None] = lambda: None
+        self, prompt: Prompt, patience: Deadline, on_turn: Callable[[], None] = lambda: None
     ) -> Reply:
         """Ask once, when all limits let it, after ``on_turn``.
 
@@ -167,7 +167,7 @@ class Backend:
         seconds = self._held_until - time.monotonic()
         return seconds if seconds > 0 else breaker()
 
-    async def _timed(self, prompt: Prompt, guess: Spent, patience: Patience) -> Reply:
+    async def _timed(self, prompt: Prompt, guess: Spent, patience: Deadline) -> Reply:
         """Send a request; where an option of it is refused, once more without that one."""
         while True:
             request = Request(prompt.system, prompt.text, prompt.max_tokens, self._temperature, self._schema)

@@ -11,7 +11,7 @@ from typing import Any
 
 from reward.judge.config import JudgeConfig
 from reward.judge.failures import ACCOUNT, RETRIED, Failure, one_line
-from reward.judge.gateway.backend import Backend, Connect, Patience
+from reward.judge.gateway.backend import Backend, Connect, Deadline
 from reward.judge.gateway.budget import WARN_AT, Budget
 from reward.judge.gateway.cache import Cache
 from reward.judge.gateway.metrics import Metrics
@@ -61,7 +61,7 @@ class Gateway:
         self.stop = ""  # why the run should save and end, once it should
         self.failed = ""  # why it should end as failed: verl goes on where only some samples of a batch raise
         self._warned = False
-        self._flying: dict[bytes, asyncio.Task[Answer]] = {}
+        self._in_flight: dict[bytes, asyncio.Task[Answer]] = {}
         self._backends = [
             Backend(endpoint, config, self.metrics, self.budget, self.cache, connect) for endpoint in config.endpoints
         ]
@@ -74,11 +74,11 @@ class Gateway:
         """
         self.metrics.count("samples")
         key = self._key(self._backends[0], question, repeat)
-        task = self._flying.get(key)
+        task = self._in_flight.get(key)
         if task is None:
             task = asyncio.ensure_future(self._answer(question, repeat, key))
-            self._flying[key] = task
-            task.add_done_callback(lambda _: self._flying.pop(key, None))
+            self._in_flight[key] = task
+            task.add_done_callback(lambda _: self._in_flight.pop(key, None))
         else:
             self.metrics.count("merged")
         answer = await asyncio.shield(task)
@@ -106,7 +106,7 @@ class Gateway:
     async def _answer(self, question: Question, repeat: int, key: bytes) -> Answer:
         """Go through the endpoints; with on_failure wait, again and again."""
         waits = self.config.on_failure == "wait"
-        outage = Patience(self.config.wait_limit if waits else math.inf)
+        outage = Deadline(self.config.wait_limit if waits else math.inf)
         look_again = min(LOOK_AGAIN, self.config.breaker_seconds)
         while True:
             answer = await self._round(question, repeat, key, outage)
@@ -119,7 +119,7 @@ class Gateway:
             self._stop(f"the judge's account or model is refused ({answer.why}): {answer.reason}")
         return answer
 
-    async def _round(self, question: Question, repeat: int, key: bytes, outage: Patience) -> Answer:
+    async def _round(self, question: Question, repeat: int, key: bytes, outage: Deadline) -> Answer:
         """Ask one endpoint after another, each for a deadline, or what is left of the ``outage``."""
         answer = Answer(None, "outage")
         for number, backend in enumerate(self._backends):
@@ -131,7 +131,7 @@ class Gateway:
             if number:
                 self.metrics.count("fallbacks")
             deadline = min(self.config.deadline, outage.left)
-            patience = Patience(deadline)
+            patience = Deadline(deadline)
             answer = await self._verdict(backend, question, patience)
             outage.left -= deadline - patience.left
             if answer.raw is not None:
@@ -144,7 +144,7 @@ class Gateway:
                 return answer
         return answer
 
-    async def _verdict(self, backend: Backend, question: Question, patience: Patience) -> Answer:
+    async def _verdict(self, backend: Backend, question: Question, patience: Deadline) -> Answer:
         """Ask one endpoint, at most ``attempts`` times in all.
 
         After a reply without a verdict, or one that was cut, it is asked once more: nothing of such a reply counts.

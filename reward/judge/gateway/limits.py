@@ -11,7 +11,7 @@ LOOK_AGAIN = 0.1  # seconds, while a request is on trial
 Clock = Callable[[], float]
 
 
-class Window:
+class RateLimiter:
     """Lets through at most ``most`` a minute, in any minute, in the order of arrival."""
 
     def __init__(self, most: float | None, clock: Clock = time.monotonic) -> None:
@@ -55,7 +55,7 @@ class Window:
             entry[1] = amount
 
 
-class Gate:
+class ConcurrencyLimiter:
     """Lets in at most ``most`` at once, and fewer while the provider says that it is too much.
 
     Additive increase, multiplicative decrease (Chiu and Jain 1989): a third fewer at each sign, once a second at most;

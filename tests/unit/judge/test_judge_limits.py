@@ -9,7 +9,7 @@ from collections import Counter
 import pytest
 
 from reward.judge.gateway.gateway import Gateway
-from reward.judge.gateway.limits import Breaker, Gate, Window
+from reward.judge.gateway.limits import Breaker, ConcurrencyLimiter, RateLimiter
 from reward.judge.judge import Judge
 from tests.support.judge_server import Asked, JudgeServer, judge_of_sums
 from tests.support.judging import config, first, judging, sums
@@ -77,7 +77,7 @@ def test_a_gate_keeps_its_limit_and_its_order() -> None:
     now, order, most = [0.0], [], [0, 0]
 
     async def whole() -> None:
-        gate = Gate(8, clock=lambda: now[0])
+        gate = ConcurrencyLimiter(8, clock=lambda: now[0])
         for _ in range(3):
             now[0] += 2
             gate.shrink()
@@ -104,7 +104,7 @@ def test_a_gate_keeps_its_limit_and_its_order() -> None:
 
 def test_any_minute_holds_no_more_than_its_limit() -> None:
     now, chance = [0.0], random.Random(0)
-    window, log = Window(10, clock=lambda: now[0]), []
+    window, log = RateLimiter(10, clock=lambda: now[0]), []
     for _ in range(500):
         amount = chance.choice([1, 2, 5])
         while (seconds := window.wait(amount)) > 0:
@@ -120,7 +120,7 @@ def test_any_minute_holds_no_more_than_its_limit() -> None:
 
 def test_a_window_believes_the_bill_rather_than_the_estimate() -> None:
     now = [0.0]
-    window = Window(100, clock=lambda: now[0])
+    window = RateLimiter(100, clock=lambda: now[0])
     now[0] = 1.0
     entry = asyncio.run(window.take(80))
     assert window.wait(50) > 0

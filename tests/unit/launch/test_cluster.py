@@ -44,7 +44,7 @@ def runs(monkeypatch, *outcomes: BaseException | int) -> list[str]:
     """Have each run end as ``outcomes`` say; return the names that they have, as they run."""
     names, left = list[str](), list(outcomes)
 
-    def run(found, leader) -> int:
+    def run(found, head_node) -> int:
         names.append(found.text("RUN_NAME"))
         outcome = left.pop(0)
         if isinstance(outcome, BaseException):
@@ -56,12 +56,12 @@ def runs(monkeypatch, *outcomes: BaseException | int) -> list[str]:
 
 
 def test_a_run_that_fails_is_started_again_by_its_name(monkeypatch, capsys, tmp_path) -> None:
-    names, leader = runs(monkeypatch, supervisor.RunFailed("a GPU fell off"), 0), NoOthers()
-    assert main.persevere(settings(MAX_RESTARTS="2", OUTPUT_DIR=str(tmp_path)), leader) == 0
+    names, head_node = runs(monkeypatch, supervisor.RunFailed("a GPU fell off"), 0), NoOthers()
+    assert main.run_with_restarts(settings(MAX_RESTARTS="2", OUTPUT_DIR=str(tmp_path)), head_node) == 0
     assert len(names) == 2
     assert len(set(names)) == 1
     assert names[0].startswith("tiny-arith-2")  # the one that the first launch would have had
-    assert leader.restarts == 1
+    assert head_node.restarts == 1
     assert capsys.readouterr().out == "a GPU fell off\nstarting again (1 of 2, --max_restarts)\n"
 
 
@@ -78,14 +78,14 @@ def test_a_run_that_fails_is_started_again_by_its_name(monkeypatch, capsys, tmp_
 def test_it_is_not_started_again_for_ever_nor_against_the_persons_will(monkeypatch, tmp_path, error, count) -> None:
     names = runs(monkeypatch, *[error] * 5)
     with pytest.raises(type(error)):
-        main.persevere(settings(MAX_RESTARTS="2", OUTPUT_DIR=str(tmp_path)), NoOthers())
+        main.run_with_restarts(settings(MAX_RESTARTS="2", OUTPUT_DIR=str(tmp_path)), NoOthers())
     assert len(names) == count
 
 
 def test_without_max_restarts_it_fails_at_once(monkeypatch, tmp_path) -> None:
     names = runs(monkeypatch, *[supervisor.RunFailed("once")] * 2)
     with pytest.raises(supervisor.RunFailed):
-        main.persevere(settings(OUTPUT_DIR=str(tmp_path)), NoOthers())
+        main.run_with_restarts(settings(OUTPUT_DIR=str(tmp_path)), NoOthers())
     assert names == ["auto"]
 
 
@@ -172,22 +172,22 @@ def test_a_wrong_rank_is_told_to_machine_0_which_ends_too(tmp_path, small_model)
     """Both as typed, in two processes: each prints the one line, and ends with status 2."""
     place = {"NNODES": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port()), "OUTPUT_DIR": str(tmp_path)}
     flags = ("--model", str(small_model), "--join_timeout", "300")
-    leader = subprocess.Popen(
+    head_node = subprocess.Popen(
         [str(ROOT / "train.sh"), *flags],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         env=clean_environment(**place, NODE_RANK="0"),
     )
-    assert leader.stdout is not None
+    assert head_node.stdout is not None
     said = []
     while not said or "waiting at" not in said[-1]:
-        said.append(leader.stdout.readline())
+        said.append(head_node.stdout.readline())
         assert said[-1], said
     wrong = train_sh(*flags, **place, NODE_RANK="2")
     assert (wrong.status, wrong.complaints) == (2, ["train.sh: NODE_RANK=2: with NNODES=2 the ranks are 0 to 1"])
-    _, errors = leader.communicate(timeout=60)
-    assert leader.returncode == 2
+    _, errors = head_node.communicate(timeout=60)
+    assert head_node.returncode == 2
     (line,) = errors.splitlines()
     assert line.startswith("train.sh: machine 2 (")
     assert line.endswith("): NODE_RANK=2: with NNODES=2 the ranks are 0 to 1")

@@ -12,7 +12,7 @@ import pytest
 
 from tests.support.ports import free_port
 from trainer.launch.cluster import facts, rendezvous_client, token, wire
-from trainer.launch.cluster.rendezvous import Meeting
+from trainer.launch.cluster.rendezvous import Rendezvous
 from trainer.runs import checkpoints
 from trainer.user_error import UserError
 
@@ -28,9 +28,9 @@ def told(rank: int, **other: Any) -> dict[str, Any]:
 
 
 @pytest.fixture
-def meeting(monkeypatch):
+def rendezvous(monkeypatch):
     monkeypatch.setenv("RAY_AUTH_TOKEN", TOKEN)
-    found = Meeting(HERE, free_port(), 3, TOKEN)
+    found = Rendezvous(HERE, free_port(), 3, TOKEN)
     found.open()
     yield found
     found.end(0, "")
@@ -40,8 +40,8 @@ def meeting(monkeypatch):
 class Comer:
     """A machine that comes, on an address of its own, and keeps a port open there."""
 
-    def __init__(self, meeting: Meeting, own: str, said: dict[str, Any]) -> None:
-        self.channel = rendezvous_client.connect(HERE, meeting.port, own, 5)
+    def __init__(self, rendezvous: Rendezvous, own: str, said: dict[str, Any]) -> None:
+        self.channel = rendezvous_client.connect(HERE, rendezvous.port, own, 5)
         self.probe = socket.create_server((own, 0))
         self.channel.send(hello=said | {"own_address": own, "port": self.probe.getsockname()[1]})
         KEPT.append(self)
@@ -54,31 +54,31 @@ class Comer:
         return found
 
 
-def both(meeting: Meeting, **other: Any) -> tuple[Comer, Comer]:
-    return Comer(meeting, "127.0.0.2", told(1)), Comer(meeting, "127.0.0.3", told(2, **other))
+def both(rendezvous: Rendezvous, **other: Any) -> tuple[Comer, Comer]:
+    return Comer(rendezvous, "127.0.0.2", told(1)), Comer(rendezvous, "127.0.0.3", told(2, **other))
 
 
-def test_all_come_and_are_named(meeting) -> None:
-    one, two = both(meeting)
+def test_all_come_and_are_named(rendezvous) -> None:
+    one, two = both(rendezvous)
     said: list[str] = []
-    meeting.gather(told(0), said.append, 10)
+    rendezvous.gather(told(0), said.append, 10)
     assert "machine 1 of 0 to 2 is here: (host1, 127.0.0.2)" in said
     assert "machine 2 of 0 to 2 is here: (host2, 127.0.0.3)" in said
     threads = [threading.Thread(target=each.answer, kwargs={"n": n}) for n, each in ((1, one), (2, two))]
     for thread in threads:
         thread.start()
-    assert meeting.ask(look=[]) == {1: {"n": 1}, 2: {"n": 2}}
-    meeting.end(3, "the budget is spent")
+    assert rendezvous.ask(look=[]) == {1: {"n": 1}, 2: {"n": 2}}
+    rendezvous.end(3, "the budget is spent")
     for each in (one, two):
         assert each.channel.poll(5) == {"end": 3, "text": "the budget is spent"}
 
 
-def test_who_waits_is_told_who_is_missing(meeting) -> None:
-    Comer(meeting, "127.0.0.2", told(1))
+def test_who_waits_is_told_who_is_missing(rendezvous) -> None:
+    Comer(rendezvous, "127.0.0.2", told(1))
     said: list[str] = []
     with pytest.raises(UserError, match=r"NNODES=3: machine 2 did not come within 3 s \(JOIN_TIMEOUT\)"):
-        meeting.gather(told(0), said.append, 3)
-    assert any(line.startswith(f"waiting at {HERE}:{meeting.port} for machine 2") for line in said)
+        rendezvous.gather(told(0), said.append, 3)
+    assert any(line.startswith(f"waiting at {HERE}:{rendezvous.port} for machine 2") for line in said)
 
 
 @pytest.mark.parametrize(
@@ -96,34 +96,34 @@ def test_who_waits_is_told_who_is_missing(meeting) -> None:
         ({"faults": ["--n_gpus 8: this machine has 4"]}, "--n_gpus 8: this machine has 4"),
     ],
 )
-def test_a_machine_that_does_not_fit_is_named(meeting, other, line) -> None:
-    both(meeting, **other)
+def test_a_machine_that_does_not_fit_is_named(rendezvous, other, line) -> None:
+    both(rendezvous, **other)
     with pytest.raises(UserError) as caught:
-        meeting.gather(told(0), print, 10)
+        rendezvous.gather(told(0), print, 10)
     (fault,) = caught.value.faults
     assert fault.startswith("machine 2 (host2, 127.0.0.3): ")
     assert line in fault
 
 
-def test_one_rank_given_twice_ends_all(meeting) -> None:
-    first = Comer(meeting, "127.0.0.2", told(1))
-    wait_for(lambda: 1 in meeting.members)
-    second = Comer(meeting, "127.0.0.3", told(1, host="other"))
+def test_one_rank_given_twice_ends_all(rendezvous) -> None:
+    first = Comer(rendezvous, "127.0.0.2", told(1))
+    wait_for(lambda: 1 in rendezvous.members)
+    second = Comer(rendezvous, "127.0.0.3", told(1, host="other"))
     with pytest.raises(UserError) as caught:
-        meeting.gather(told(0), print, 10)
+        rendezvous.gather(told(0), print, 10)
     (fault,) = caught.value.faults
     assert fault.startswith("NODE_RANK=1 was given to two machines, machine 1 (host1, 127.0.0.2) and machine 1 (other")
     assert second.channel.poll(5) == {"end": 2, "text": fault}
-    meeting.end(2, fault)
+    rendezvous.end(2, fault)
     assert first.channel.poll(5) == {"end": 2, "text": fault}
 
 
-def test_a_fault_of_another_machine_ends_all(meeting, monkeypatch) -> None:
-    Comer(meeting, "127.0.0.2", told(1))
-    environ = {"NNODES": "3", "NODE_RANK": "5", "MASTER_ADDR": HERE, "MASTER_PORT": str(meeting.port)}
+def test_a_fault_of_another_machine_ends_all(rendezvous, monkeypatch) -> None:
+    Comer(rendezvous, "127.0.0.2", told(1))
+    environ = {"NNODES": "3", "NODE_RANK": "5", "MASTER_ADDR": HERE, "MASTER_PORT": str(rendezvous.port)}
     rendezvous_client.tell(environ, ("NODE_RANK=5: with NNODES=3 the ranks are 0 to 2",))
     with pytest.raises(UserError, match=r"machine 5 \(.*\): NODE_RANK=5: with NNODES=3 the ranks are 0 to 2"):
-        meeting.gather(told(0), print, 10)
+        rendezvous.gather(told(0), print, 10)
 
 
 @pytest.mark.parametrize("environ", [{}, {"NNODES": "1"}, {"NNODES": "2", "NODE_RANK": "0", "MASTER_ADDR": HERE}])
@@ -132,23 +132,23 @@ def test_of_one_machine_nobody_is_told(environ, monkeypatch) -> None:
     rendezvous_client.tell(environ, ("a fault",))
 
 
-def test_who_has_another_token_is_refused_and_said_so_on_both_sides(meeting, monkeypatch) -> None:
+def test_who_has_another_token_is_refused_and_said_so_on_both_sides(rendezvous, monkeypatch) -> None:
     monkeypatch.setenv("RAY_AUTH_TOKEN", "another")
     with pytest.raises(
-        rendezvous_client.NoLeaderError, match=r"machine 0 at 127\.0\.0\.1 has another token of Ray; bring its"
+        rendezvous_client.NoHeadNodeError, match=r"machine 0 at 127\.0\.0\.1 has another token of Ray; bring its"
     ):
-        rendezvous_client.connect(HERE, meeting.port, "127.0.0.2", 5)
+        rendezvous_client.connect(HERE, rendezvous.port, "127.0.0.2", 5)
     with pytest.raises(UserError, match=r"somebody at 127\.0\.0\.2 was refused, who has another token of Ray"):
-        meeting.gather(told(0), print, 0.5)
+        rendezvous.gather(told(0), print, 0.5)
 
 
-def test_who_has_no_token_is_told_what_to_set(meeting, monkeypatch, tmp_path) -> None:
+def test_who_has_no_token_is_told_what_to_set(rendezvous, monkeypatch, tmp_path) -> None:
     monkeypatch.delenv("RAY_AUTH_TOKEN")
     monkeypatch.setenv("RAY_AUTH_TOKEN_PATH", str(tmp_path / "none"))
     with pytest.raises(
-        rendezvous_client.NoLeaderError, match=r"no token of Ray's here.*RAY_AUTH_TOKEN.*--insecure_ray"
+        rendezvous_client.NoHeadNodeError, match=r"no token of Ray's here.*RAY_AUTH_TOKEN.*--insecure_ray"
     ):
-        rendezvous_client.connect(HERE, meeting.port, "", 5)
+        rendezvous_client.connect(HERE, rendezvous.port, "", 5)
 
 
 def test_a_token_is_made_once_and_only_its_owner_reads_it(tmp_path) -> None:
@@ -176,88 +176,88 @@ def test_a_false_leader_is_not_believed(monkeypatch) -> None:
 
     with socket.create_server((HERE, 0)) as listener:
         threading.Thread(target=impostor, args=(listener,), daemon=True).start()
-        with pytest.raises(rendezvous_client.NoLeaderError, match="another token"):
+        with pytest.raises(rendezvous_client.NoHeadNodeError, match="another token"):
             rendezvous_client.connect(HERE, listener.getsockname()[1], "", 5)
     assert TOKEN.encode() not in heard
 
 
-def test_strangers_keep_nobody_out(meeting) -> None:
+def test_strangers_keep_nobody_out(rendezvous) -> None:
     """A port scanner, a browser, and one who connects and says nothing."""
-    idle = socket.create_connection((HERE, meeting.port))
+    idle = socket.create_connection((HERE, rendezvous.port))
     for said in (b"GET / HTTP/1.1\r\n\r\n", b"\x00\xff\n", b'{"hello": {"rank": 1}}\n'):
-        with socket.create_connection((HERE, meeting.port)) as stranger:
+        with socket.create_connection((HERE, rendezvous.port)) as stranger:
             stranger.sendall(said)
             stranger.recv(100)
-    both(meeting)
-    meeting.gather(told(0), print, 10)
+    both(rendezvous)
+    rendezvous.gather(told(0), print, 10)
     idle.close()
 
 
-def test_a_machine_that_goes_is_noticed(meeting) -> None:
-    _, two = both(meeting)
-    meeting.gather(told(0), print, 10)
-    assert meeting.lost == ""
+def test_a_machine_that_goes_is_noticed(rendezvous) -> None:
+    _, two = both(rendezvous)
+    rendezvous.gather(told(0), print, 10)
+    assert rendezvous.lost == ""
     two.channel.close()
-    wait_for(lambda: meeting.lost)
-    assert meeting.lost == "machine 2 (host2, 127.0.0.3) has gone: the connection was closed"
+    wait_for(lambda: rendezvous.lost)
+    assert rendezvous.lost == "machine 2 (host2, 127.0.0.3) has gone: the connection was closed"
 
 
-def test_a_machine_that_ends_says_why(meeting) -> None:
-    one, _ = both(meeting)
-    meeting.gather(told(0), print, 10)
+def test_a_machine_that_ends_says_why(rendezvous) -> None:
+    one, _ = both(rendezvous)
+    rendezvous.gather(told(0), print, 10)
     one.channel.send(gone="stopped there by SIGINT")
-    wait_for(lambda: meeting.lost)
-    assert meeting.lost == "machine 1 (host1, 127.0.0.2) has ended: stopped there by SIGINT"
+    wait_for(lambda: rendezvous.lost)
+    assert rendezvous.lost == "machine 1 (host1, 127.0.0.2) has ended: stopped there by SIGINT"
 
 
-def test_a_machine_that_falls_silent_has_gone(meeting, monkeypatch) -> None:
+def test_a_machine_that_falls_silent_has_gone(rendezvous, monkeypatch) -> None:
     monkeypatch.setattr(wire, "SILENCE", 1.0)
     monkeypatch.setattr(wire, "BEAT", 0.2)
-    _, two = both(meeting)
+    _, two = both(rendezvous)
     two.channel.beat()
-    meeting.gather(told(0), print, 10)
-    wait_for(lambda: meeting.lost)
-    assert meeting.lost == "machine 1 (host1, 127.0.0.2) has gone: no sign of life for 1 s"
+    rendezvous.gather(told(0), print, 10)
+    wait_for(lambda: rendezvous.lost)
+    assert rendezvous.lost == "machine 1 (host1, 127.0.0.2) has gone: no sign of life for 1 s"
 
 
-def test_after_a_restart_the_lost_machine_may_come_again(meeting) -> None:
-    one, two = both(meeting)
-    meeting.gather(told(0), print, 10)
+def test_after_a_restart_the_lost_machine_may_come_again(rendezvous) -> None:
+    one, two = both(rendezvous)
+    rendezvous.gather(told(0), print, 10)
     two.channel.close()
-    wait_for(lambda: meeting.lost)
+    wait_for(lambda: rendezvous.lost)
     threading.Thread(target=one.answer, kwargs={"ready": True}).start()
-    meeting.restart()
-    assert meeting.lost == ""
-    Comer(meeting, "127.0.0.3", told(2))
-    meeting.gather(told(0), print, 10)
+    rendezvous.restart()
+    assert rendezvous.lost == ""
+    Comer(rendezvous, "127.0.0.3", told(2))
+    rendezvous.gather(told(0), print, 10)
 
 
-def test_one_that_comes_while_the_others_are_asked_is_let_be(meeting) -> None:
-    one = Comer(meeting, "127.0.0.2", told(1))
-    wait_for(lambda: 1 in meeting.members)
+def test_one_that_comes_while_the_others_are_asked_is_let_be(rendezvous) -> None:
+    one = Comer(rendezvous, "127.0.0.2", told(1))
+    wait_for(lambda: 1 in rendezvous.members)
 
     def come_then_answer() -> None:
-        Comer(meeting, "127.0.0.3", told(2))
-        wait_for(lambda: 2 in meeting.members)
+        Comer(rendezvous, "127.0.0.3", told(2))
+        wait_for(lambda: 2 in rendezvous.members)
         one.answer(ready=True)
 
     threading.Thread(target=come_then_answer).start()
-    meeting.restart()
-    meeting.gather(told(0), print, 10)
-    assert meeting.members.keys() == {1, 2}
+    rendezvous.restart()
+    rendezvous.gather(told(0), print, 10)
+    assert rendezvous.members.keys() == {1, 2}
 
 
-def test_leader_and_port_that_cannot_be(meeting) -> None:
+def test_leader_and_port_that_cannot_be(rendezvous) -> None:
     with pytest.raises(UserError, match=r"MASTER_ADDR=203\.0\.113\.7 is no address of this machine"):
-        Meeting("203.0.113.7", meeting.port, 2, TOKEN).open()
-    with pytest.raises(UserError, match=f"MASTER_PORT={meeting.port}: port {meeting.port} is in use at {HERE}"):
-        Meeting(HERE, meeting.port, 2, TOKEN).open()
-    below = meeting.port - 1  # what Ray would take is in use
-    with pytest.raises(UserError, match=f"MASTER_PORT={below}: port ({below}|{meeting.port}) is in use at {HERE}"):
-        Meeting(HERE, below, 2, TOKEN).open()
+        Rendezvous("203.0.113.7", rendezvous.port, 2, TOKEN).open()
+    with pytest.raises(UserError, match=f"MASTER_PORT={rendezvous.port}: port {rendezvous.port} is in use at {HERE}"):
+        Rendezvous(HERE, rendezvous.port, 2, TOKEN).open()
+    below = rendezvous.port - 1  # what Ray would take is in use
+    with pytest.raises(UserError, match=f"MASTER_PORT={below}: port ({below}|{rendezvous.port}) is in use at {HERE}"):
+        Rendezvous(HERE, below, 2, TOKEN).open()
     with pytest.raises(UserError, match=r"MASTER_ADDR=no\.such\.host\.invalid is no address of this machine"):
-        Meeting("no.such.host.invalid", meeting.port, 2, TOKEN).open()
-    with pytest.raises(rendezvous_client.NoLeaderError, match=r"machine 0 was not reached within 0 s \(JOIN_TIMEOUT"):
+        Rendezvous("no.such.host.invalid", rendezvous.port, 2, TOKEN).open()
+    with pytest.raises(rendezvous_client.NoHeadNodeError, match=r"machine 0 was not reached within 0 s \(JOIN_TIMEOUT"):
         rendezvous_client.connect(HERE, free_port(), "", 0)
 
 

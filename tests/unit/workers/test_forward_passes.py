@@ -46,7 +46,7 @@ class Engine:
 
 def test_named_outputs_are_of_responses(data) -> None:
     made = forward_passes.engine(Engine)()
-    found = made.infer_batch(data(**{forward_passes.RESPONSES_AS: {"log_probs": "ref_log_prob"}}), "a loss")
+    found = made.infer_batch(data(**{forward_passes.OUTPUT_NAMES: {"log_probs": "ref_log_prob"}}), "a loss")
     assert found["model_output"].keys() == {"ref_log_prob"}
     assert found["loss"] == ["a loss"]
     ours, theirs = (
@@ -72,7 +72,7 @@ def test_an_order_for_one_pass_stays_in_it(monkeypatch) -> None:
         asked.append(own)
         return SimpleNamespace(futures=["first", "second"])
 
-    forward_passes.run(method, batch, {"values": "values"}, forward_passes.Limits(0.7, 20, 1), no_lora_adapter=True)
+    forward_passes.run(method, batch, {"values": "values"}, forward_passes.PassConfig(0.7, 20, 1), no_lora_adapter=True)
     assert waited == ["first", "second"]
     assert batch.extra_info == {"global_batch_size": 2}
     assert batch.fields is None
@@ -83,7 +83,7 @@ def test_an_order_for_one_pass_stays_in_it(monkeypatch) -> None:
         "temperature": 0.7,
         "micro_batch_size_per_gpu": 2,
         "no_lora_adapter": True,
-        forward_passes.RESPONSES_AS: {"values": "values"},
+        forward_passes.OUTPUT_NAMES: {"values": "values"},
     }
 
 
@@ -92,7 +92,7 @@ def test_an_order_for_one_pass_stays_in_it(monkeypatch) -> None:
     [(1000, 1, 12), (1000, 4, 3), (120, 1, 12), (119, 1, 6), (40, 2, 3), (9, 1, 1)],
 )
 def test_a_pass_holds_what_its_samples_need(tokens, ranks, size) -> None:
-    assert forward_passes.Limits(1.0, tokens, ranks).micro_batch([3, 10] * 6) == size
+    assert forward_passes.PassConfig(1.0, tokens, ranks).micro_batch([3, 10] * 6) == size
 
 
 @pytest.mark.parametrize("sampled", [False, True])

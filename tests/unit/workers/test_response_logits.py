@@ -9,7 +9,13 @@ from verl.workers.engine.fsdp import transformer_impl
 
 from tests.support.engines import nested, of, run
 from trainer.workers.engine.forward_passes import Passes
-from trainer.workers.engine.response_logits import ENTROPY_TOLD, ResponseLogits, ResponseValues, engines, read_positions
+from trainer.workers.engine.response_logits import (
+    ENTROPY_IS_METRIC_ONLY,
+    ResponseLogits,
+    ResponseValues,
+    engines,
+    read_positions,
+)
 
 PROMPTS, RESPONSES = (3, 9, 5), (4, 1, 7)
 
@@ -65,7 +71,7 @@ def test_an_entropy_that_is_only_told_has_no_gradient(small_model, batch) -> Non
     model = AutoModelForCausalLM.from_pretrained(small_model, dtype=torch.float64)
     made = of(engines(transformer_impl)["language_model"], model)
     for told in (False, True):
-        data = batch(calculate_entropy=True, **{ENTROPY_TOLD: told})
+        data = batch(calculate_entropy=True, **{ENTROPY_IS_METRIC_ONLY: told})
         inputs, arguments = made.prepare_model_inputs(data)
         found = made.prepare_model_outputs(model(**inputs), arguments, data, None)
         assert found["entropy"].requires_grad is not told

@@ -62,7 +62,7 @@ def read_proof(message: dict[str, Any]) -> str:
     return answer
 
 
-def greet_leader(connection: socket.socket, token: str, seconds: float = HANDSHAKE) -> bytes:
+def prove_to_head_node(connection: socket.socket, token: str, seconds: float = HANDSHAKE) -> bytes:
     """Do the node's side; return what the head has sent after its proof.
 
     Raises:

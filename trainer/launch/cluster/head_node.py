@@ -14,7 +14,7 @@ from trainer.composition.config_environment import head_address, ray_address, st
 from trainer.composition.run_plan import Plan
 from trainer.launch import supervisor
 from trainer.launch.cluster import facts, ray_node, token
-from trainer.launch.cluster.rendezvous import Meeting
+from trainer.launch.cluster.rendezvous import Rendezvous
 from trainer.launch.environment import of_node
 from trainer.runs import run_secret
 from trainer.runs.folders import Run
@@ -29,12 +29,12 @@ STATUS: tuple[tuple[type[BaseException], int], ...] = (
 )
 
 
-class Leader:
+class HeadNode:
     """What machine 0 does for the others; every method returns at once where there are none."""
 
     def __init__(self, settings: Settings, say: Callable[[str], None]) -> None:
         self._settings, self._say = settings, say
-        self._meeting: Meeting | None = None
+        self._rendezvous: Rendezvous | None = None
         self._node: ray_node.Node | None = None
         self._ray_token, self._number = "", run_secret.random_number()
 
@@ -66,8 +66,8 @@ class Leader:
                 )
         self._ray_token = known
         address, port = head_address(settings), settings.integer("MASTER_PORT")
-        self._meeting = Meeting(address, port, settings.integer("NNODES"), known)
-        self._meeting.open()
+        self._rendezvous = Rendezvous(address, port, settings.integer("NNODES"), known)
+        self._rendezvous.open()
 
     def _token(self, make: bool = True) -> tuple[str, bool]:
         """Return Ray's token, and whether it was made here."""
@@ -88,34 +88,36 @@ class Leader:
         Raises:
             UserError: a machine is missing or does not fit.
         """
-        meeting, settings, resumed = self._meeting, self._settings, plan.start.checkpoint
-        if meeting is None:
+        rendezvous, settings, resumed = self._rendezvous, self._settings, plan.start.checkpoint
+        if rendezvous is None:
             return []
-        meeting.gather(facts.of_machine(settings), self._say, settings.integer("JOIN_TIMEOUT"))
+        rendezvous.gather(facts.of_machine(settings), self._say, settings.integer("JOIN_TIMEOUT"))
         models = [plan.model.path, *([plan.reward_model.path] if plan.reward_model else [])]
         data = [str(Path(settings.text(env)).expanduser()) for env in ("DATA", "VAL_DATA") if settings.text(env)]
         mine = facts.of_paths(models, data)
         mine = {kind: {path: found for path, found in paths.items() if found} for kind, paths in mine.items()}
         used = {str(folder) for folder in (run.checkpoints, resumed and resumed.parent) if folder}
-        answers = self._looked(meeting, checkpoints=sorted(used), **{kind: list(paths) for kind, paths in mine.items()})
-        names = {rank: meeting.members[rank].name for rank in answers}
+        answers = self._looked(
+            rendezvous, checkpoints=sorted(used), **{kind: list(paths) for kind, paths in mine.items()}
+        )
+        names = {rank: rendezvous.members[rank].name for rank in answers}
         faults = [line for rank, seen in answers.items() for line in facts.unlike(names[rank], mine, seen)]
         if faults:
             raise UserError(*faults)
-        self._say(f"{meeting.nodes} machines: the same kit, packages, settings, model and data")
+        self._say(f"{rendezvous.nodes} machines: the same kit, packages, settings, model and data")
         alone = [rank for rank, seen in sorted(answers.items()) if not seen["outputs"]]
         for rank in alone:
             self._say(f"{names[rank]}: does not share {settings.output}; checkpoints are copied to and from machine 0")
-        return [str(meeting.members[rank].facts["address"]) for rank in alone]
+        return [str(rendezvous.members[rank].facts["address"]) for rank in alone]
 
-    def _looked(self, meeting: Meeting, **paths: list[str]) -> dict[int, dict[str, Any]]:
+    def _looked(self, rendezvous: Rendezvous, **paths: list[str]) -> dict[int, dict[str, Any]]:
         """Return what each machine sees, of the outputs too; of clocks that are apart, the person is told."""
         marker = self._settings.output / f".meeting-{secrets.token_hex(8)}"
         marker.parent.mkdir(parents=True, exist_ok=True)
         marker.write_text("")
         try:
             before = time.time()
-            answers = meeting.ask(look={**paths, "marker": str(marker)})
+            answers = rendezvous.ask(look={**paths, "marker": str(marker)})
             took = time.time() - before
         finally:
             marker.unlink()
@@ -123,8 +125,8 @@ class Leader:
             apart = seen["time"] - before
             if not -facts.CLOCKS < apart < took + facts.CLOCKS:
                 self._say(
-                    f"warning: {meeting.members[rank].name}: its clock is {apart:+.0f} s from that of machine 0; files "
-                    "and logs mix them up"
+                    f"warning: {rendezvous.members[rank].name}: its clock is {apart:+.0f} s from that of machine 0; "
+                    "files and logs mix them up"
                 )
         return answers
 
@@ -134,24 +136,26 @@ class Leader:
         Raises:
             RunFailed: it does not start somewhere.
         """
-        meeting, settings = self._meeting, self._settings
-        if meeting is None:
+        rendezvous, settings = self._rendezvous, self._settings
+        if rendezvous is None:
             return
         environment, head = of_node(settings, run, tmp, python, self.secret), ray_address(settings)
         log = run.folder / "ray-0.log"
         resources = {key: number for key, number in config.ray_kwargs.node.items() if number is not None}
-        self._node = ray_node.start(environment, tmp, log, resources, meeting.address, "", int(head.rpartition(":")[2]))
+        self._node = ray_node.start(
+            environment, tmp, log, resources, rendezvous.address, "", int(head.rpartition(":")[2])
+        )
         try:
             self._node.wait()
-            answers = meeting.ask(join=head, run=run.name, resources=resources, number=self._number)
+            answers = rendezvous.ask(join=head, run=run.name, resources=resources, number=self._number)
         except (ray_node.NodeError, UserError) as error:
             raise supervisor.RunFailed(f"{error}; its log: {log}") from None
         faults = [
-            f"{meeting.members[rank].name}: {each['failed']}" for rank, each in answers.items() if "failed" in each
+            f"{rendezvous.members[rank].name}: {each['failed']}" for rank, each in answers.items() if "failed" in each
         ]
         if faults:
             raise supervisor.RunFailed("\n".join(faults))
-        self._say(f"Ray is up on {meeting.nodes} machines ({head})")
+        self._say(f"Ray is up on {rendezvous.nodes} machines ({head})")
 
     def look(self) -> None:
         """Notice what has become of the others.
@@ -159,8 +163,8 @@ class Leader:
         Raises:
             RunFailed: one has gone, or Ray has ended here.
         """
-        if self._meeting is not None and self._meeting.lost:
-            raise supervisor.RunFailed(self._meeting.lost)
+        if self._rendezvous is not None and self._rendezvous.lost:
+            raise supervisor.RunFailed(self._rendezvous.lost)
         if self._node is not None and self._node.ended:
             raise supervisor.RunFailed(f"machine 0: Ray has ended: {self._node.said()}")
 
@@ -170,7 +174,7 @@ class Leader:
         try:
             yield
         except supervisor.RunFailed:
-            if self._meeting is not None:
+            if self._rendezvous is not None:
                 time.sleep(SETTLE)
                 self.look()
             raise
@@ -178,8 +182,8 @@ class Leader:
     def restart(self) -> None:
         """Bring the others back to where they wait to join."""
         self._node = None
-        if self._meeting is not None:
-            self._meeting.restart()
+        if self._rendezvous is not None:
+            self._rendezvous.restart()
 
     @contextlib.contextmanager
     def ending(self) -> Iterator[None]:
@@ -196,8 +200,8 @@ class Leader:
                 text = str(error) or text
             raise
         finally:
-            if self._meeting is not None:
-                self._meeting.end(status, text)
+            if self._rendezvous is not None:
+                self._rendezvous.end(status, text)
 
 
 def _asks_for_token() -> bool:

@@ -35,7 +35,7 @@ class Member:
         return facts.name(self.facts)
 
 
-class Meeting:
+class Rendezvous:
     """Listens at machine 0's address, and holds the connections to the others."""
 
     def __init__(self, address: str, port: int, nodes: int, token: str) -> None:

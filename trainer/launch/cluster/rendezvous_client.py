@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from trainer.launch.cluster import token
-from trainer.launch.cluster.handshake import HANDSHAKE, RefusedError, greet_leader
+from trainer.launch.cluster.handshake import HANDSHAKE, RefusedError, prove_to_head_node
 from trainer.launch.cluster.wire import Channel
 from trainer.settings.knobs import load_knobs
 
@@ -17,7 +17,7 @@ SHORTEST = 2.0  # seconds for the first handshake, which the kernel of a flooded
 TELLING = 5.0  # seconds to tell machine 0 of a fault
 
 
-class NoLeaderError(Exception):
+class NoHeadNodeError(Exception):
     """Machine 0 cannot be had; the message says why, and what to do."""
 
 
@@ -29,7 +29,7 @@ def connect(
     ``own`` is this machine's address; empty, it is that of the way to machine 0.
 
     Raises:
-        NoLeaderError: it cannot be had.
+        NoHeadNodeError: it cannot be had.
     """
     deadline, told, longest = time.monotonic() + patience, False, SHORTEST
     while True:
@@ -41,18 +41,18 @@ def connect(
                 stack.enter_context(connection)
                 reached = True
                 if not known and not insecure:
-                    raise NoLeaderError(_no_token(address))
+                    raise NoHeadNodeError(_no_token(address))
                 left = deadline - time.monotonic()
-                received = greet_leader(connection, known, min(longest, max(SHORTEST, left)))
+                received = prove_to_head_node(connection, known, min(longest, max(SHORTEST, left)))
                 stack.pop_all()
         except RefusedError:
-            raise NoLeaderError(
+            raise NoHeadNodeError(
                 f"machine 0 at {address} has another token of Ray; bring its {token.place(os.environ)} here, or export "
                 "the same RAY_AUTH_TOKEN on all (with --insecure_ray on all there is none)"
             ) from None
         except (OSError, UnicodeError) as error:  # UnicodeError: of a name that can be none
             if time.monotonic() >= deadline:
-                raise NoLeaderError(_not_had(address, port, patience, error, reached)) from None
+                raise NoHeadNodeError(_not_had(address, port, patience, error, reached)) from None
             if not told and say is not None:
                 say(f"waiting for machine 0 at {address}:{port} (at most {patience:.0f} s, JOIN_TIMEOUT)")
                 told = True
@@ -79,7 +79,7 @@ def _token(say: Callable[[str], None] | None) -> str:
     try:
         line = token.secure(os.environ)
     except token.TokenError as error:
-        raise NoLeaderError(str(error)) from None
+        raise NoHeadNodeError(str(error)) from None
     if line and say is not None:
         say(line)
     return token.find(os.environ)
@@ -102,7 +102,7 @@ def tell(environ: Mapping[str, str], faults: tuple[str, ...]) -> None:
     insecure = environ.get("INSECURE_RAY") == "true"
     try:
         channel = connect(address, int(port), environ.get("NODE_ADDR", ""), TELLING, insecure)
-    except NoLeaderError:
+    except NoHeadNodeError:
         return
     channel.send(refused=[f"machine {rank} ({socket.gethostname()}): {fault}" for fault in faults])
     channel.close()
@@ -112,9 +112,9 @@ def hear(channel: Channel, seconds: float) -> dict[str, Any] | None:
     """Return what machine 0 says, None if nothing comes in time.
 
     Raises:
-        NoLeaderError: it has gone.
+        NoHeadNodeError: it has gone.
     """
     try:
         return channel.poll(seconds)
     except ConnectionError as error:
-        raise NoLeaderError(f"machine 0 has gone: {error}; look at what it says there") from None
+        raise NoHeadNodeError(f"machine 0 has gone: {error}; look at what it says there") from None

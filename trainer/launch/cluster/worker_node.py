@@ -22,7 +22,7 @@ from trainer.user_error import UserError
 EVERY = 0.5  # seconds
 
 
-def follow(settings: Settings, say: Callable[[str], None]) -> int:
+def run_worker_node(settings: Settings, say: Callable[[str], None]) -> int:
     """Follow machine 0 until it ends; return its exit status, or 2 where it cannot be had.
 
     Raises:
@@ -37,7 +37,7 @@ def follow(settings: Settings, say: Callable[[str], None]) -> int:
         raise UserError(f"NODE_ADDR={own} is no address of this machine; give one that it has") from None
     try:
         channel = rendezvous_client.connect(address, port, own, settings.integer("JOIN_TIMEOUT"), insecure, say)
-    except rendezvous_client.NoLeaderError as error:
+    except rendezvous_client.NoHeadNodeError as error:
         print(f"train.sh: {error}", file=sys.stderr)
         return 2
     own = own or channel.address
@@ -45,10 +45,10 @@ def follow(settings: Settings, say: Callable[[str], None]) -> int:
     with contextlib.closing(channel), socket.create_server((own, 0)) as probe:
         channel.send(hello=mine | {"own_address": own, "port": probe.getsockname()[1]})
         say(f"at machine 0 ({address}:{port}); waiting for the others and for its checks")
-        return Follower(settings, say, channel, own).stay()
+        return WorkerNode(settings, say, channel, own).stay()
 
 
-class Follower:
+class WorkerNode:
     """A machine that machine 0 knows."""
 
     def __init__(self, settings: Settings, say: Callable[[str], None], channel: Channel, own: str) -> None:
@@ -75,7 +75,7 @@ class Follower:
                     return status
                 else:
                     self._channel.send(**self._do(message))
-        except rendezvous_client.NoLeaderError as error:
+        except rendezvous_client.NoHeadNodeError as error:
             raise supervisor.RunFailed(str(error)) from None
         except supervisor.Stopped as stopped:
             self._channel.send(gone=f"stopped there by {stopped}")

@@ -19,7 +19,7 @@ from trainer.algorithm.divisors import largest_divisor
 from trainer.workers.engine.response_logits import read_positions
 
 # Of the batch's extra_info: which outputs of the pass are written, {verl's name: name in the queue}.
-RESPONSES_AS = "kit_responses_as"
+OUTPUT_NAMES = "kit_output_names"
 # What a model reads of a sample.
 MODEL_FIELDS = (
     "input_ids",
@@ -33,7 +33,7 @@ MODEL_FIELDS = (
 
 
 @dataclass(frozen=True)
-class Limits:
+class PassConfig:
     """What a pass goes by: verl's ``rollout`` configuration, and in how many parts a batch is computed."""
 
     temperature: float
@@ -48,13 +48,13 @@ class Limits:
         return largest_divisor(len(lengths) // self.ranks, self.tokens // max(lengths))
 
 
-def run(method: Callable[[Any], Any], batch: Any, names: Mapping[str, str], limits: Limits, **extra: Any) -> None:
+def run(method: Callable[[Any], Any], batch: Any, names: Mapping[str, str], limits: PassConfig, **extra: Any) -> None:
     """Have the workers compute ``names`` of a batch; ``method`` is one of a worker group, of verl's passes."""
     info = {
         "compute_loss": False,
         "temperature": limits.temperature,
         "micro_batch_size_per_gpu": limits.micro_batch([tag["seq_len"] for tag in batch.tags]),
-        RESPONSES_AS: dict(names),
+        OUTPUT_NAMES: dict(names),
         **extra,
     }
     own = KVBatchMeta(batch.keys, batch.tags, batch.partition_id, list(MODEL_FIELDS), info)
@@ -73,7 +73,7 @@ def of_responses(values: torch.Tensor, prompts: torch.Tensor, responses: torch.T
 
 
 def engine(kind: type) -> type:
-    """Return an engine of verl's whose passes without a loss give ``RESPONSES_AS``, where the batch has it."""
+    """Return an engine of verl's whose passes without a loss give ``OUTPUT_NAMES``, where the batch has it."""
     return type(f"Passes{kind.__name__}", (Passes, kind), {})
 
 
@@ -89,7 +89,7 @@ class Passes:
     def infer_batch(self, data: Any, loss_function: Callable[..., Any] | None = None) -> Any:
         """Compute as verl does; of the outputs, return the named ones of responses."""
         output = super().infer_batch(data, loss_function)  # type: ignore[misc]
-        names = tu.get_non_tensor_data(data=data, key=RESPONSES_AS, default=None)
+        names = tu.get_non_tensor_data(data=data, key=OUTPUT_NAMES, default=None)
         if names and "model_output" in output:
             whole = output["model_output"]
             output["model_output"] = {

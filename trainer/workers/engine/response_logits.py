@@ -18,8 +18,8 @@ from verl.utils.torch_functional import logprobs_from_logits
 from trainer.workers.engine import prefix_packing
 
 # Set by the trainer in the batch's extra_info where no loss has the entropy in it: it needs no gradient then.
-ENTROPY_TOLD = "kit_entropy_told"
-ELSEWHERE = ("use_fused_kernels", "calculate_sum_pi_squared", "distillation_use_topk", "distillation_only")
+ENTROPY_IS_METRIC_ONLY = "kit_entropy_is_metric_only"
+UNSUPPORTED_FLAGS = ("use_fused_kernels", "calculate_sum_pi_squared", "distillation_use_topk", "distillation_only")
 
 
 def read_positions(prompts: torch.Tensor, responses: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
@@ -148,7 +148,7 @@ class ResponseLogits(Engine):
 
     def _entropy(self, logits: torch.Tensor, micro_batch: Any) -> torch.Tensor:
         entropy = self.compute_entropy_from_logits
-        told = tu.get_non_tensor_data(data=micro_batch, key=ENTROPY_TOLD, default=False)
+        told = tu.get_non_tensor_data(data=micro_batch, key=ENTROPY_IS_METRIC_ONLY, default=False)
         with torch.set_grad_enabled(torch.is_grad_enabled() and not told):
             if self.engine_config.entropy_checkpointing:
                 recomputed: torch.Tensor = torch.utils.checkpoint.checkpoint(entropy, logits)
@@ -159,6 +159,6 @@ class ResponseLogits(Engine):
         model = self.module.get_base_model() if hasattr(self.module, "get_base_model") else self.module
         return (
             super()._reads_all(micro_batch)
-            or any(tu.get_non_tensor_data(data=micro_batch, key=key, default=False) for key in ELSEWHERE)
+            or any(tu.get_non_tensor_data(data=micro_batch, key=key, default=False) for key in UNSUPPORTED_FLAGS)
             or "logits_to_keep" not in inspect.signature(type(model).forward).parameters
         )

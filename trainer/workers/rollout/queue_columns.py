@@ -49,10 +49,10 @@ def _column(values: list[Any]) -> Any:
     return torch.nested.as_nested_tensor(values, layout=torch.jagged)
 
 
-def joined(message: Any) -> Any:
+def coalesce_tensors(message: Any) -> Any:
     """Return a message with ``Column`` in place of each list that is one."""
     if isinstance(message, dict):
-        return {name: joined(value) for name, value in message.items()}
+        return {name: coalesce_tensors(value) for name, value in message.items()}
     if isinstance(message, list) and len(message) > 1 and all(isinstance(each, torch.Tensor) for each in message):
         first = message[0]
         if all(
@@ -68,6 +68,6 @@ def encoder(module: ModuleType) -> None:
     encode = module.MsgpackEncoder.encode
 
     def encode_columns(self: Any, message: Any) -> Any:
-        return encode(self, joined(message))
+        return encode(self, coalesce_tensors(message))
 
     module.MsgpackEncoder.encode = encode_columns
