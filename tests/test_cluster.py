@@ -3,20 +3,24 @@
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 import yaml
 
+from tests import listening
+from tests.attacks import ports
 from tests.command import clean_environment, train_sh
 from tests.ports import free_port
-from trainer import ROOT, checkpoints, environment, folders, launch, surroundings
+from trainer import ROOT, checkpoints, environment, folders, launch, run_secret, surroundings
 from trainer import __main__ as main
-from trainer.cluster import copies, node
+from trainer.cluster import copies, node, token
 from trainer.knobs import load_knobs
 from trainer.settings import UserError, read_settings
 
 SCRIPTS = ROOT / "config" / "cluster"
+PERSONS = "0123456789abcdef" * 4  # token
 
 
 def settings(**given: str):
@@ -130,6 +134,34 @@ def test_a_ray_that_does_not_start_says_why(tmp_path) -> None:
     found = node.start(own, deep, tmp_path / "ray.log", {"num_cpus": 1}, "127.0.0.1", "", free_port())
     with pytest.raises(node.NodeError, match=r"^Ray did not start: OSError: .* cannot exceed 107 bytes"):
         found.wait()
+
+
+def test_a_head_node_has_no_ray_client_server_and_knows_the_runs_token_alone(tmp_path, monkeypatch) -> None:
+    """Ray alone would open port 10001, where who is heard has his pickles run."""
+    monkeypatch.setenv(token.TOKEN, PERSONS)
+    monkeypatch.setenv(token.FILE, "/a/file/of/the/persons")
+    run, found = folders.Run("r", tmp_path, tmp_path), settings(NNODES="2", MASTER_ADDR="127.0.0.1")
+    secret = run_secret.shared(PERSONS, run_secret.random_number())
+    with tempfile.TemporaryDirectory(dir="/tmp") as short:  # as a socket's path is
+        given = environment.of_node(found, run, Path(short), None, secret)
+        assert PERSONS not in given.values()
+        assert token.FILE not in given
+        port, log = free_port(), tmp_path / "ray.log"
+        started = node.start(given, Path(short), log, {"num_cpus": 1}, "127.0.0.1", "", port)
+        try:
+            started.wait()
+            parts = listening.started_by(started.process.pid)
+            names = [" ".join(part.cmdline()) for part in parts]
+            calls = {shown: ports.call("127.0.0.1", port, shown) for shown in ("", PERSONS, given[token.TOKEN])}
+        finally:
+            assert started.process.stdin is not None
+            started.process.stdin.close()
+            started.process.wait(60)
+    assert any("gcs_server" in name for name in names)
+    assert not any("ray.util.client.server" in name for name in names)
+    for shown in ("", PERSONS):
+        assert set(calls[shown].values()) == {"UNAUTHENTICATED", "UNIMPLEMENTED"}
+    assert calls[given[token.TOKEN]][ports.CALLS[0]] == "OK"
 
 
 def test_of_a_checkpoint_a_machine_gets_what_its_ranks_load(tmp_path) -> None:

@@ -11,12 +11,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
 import pytest
 
 from tests.command import can_mount, clean_environment, footprint, metrics, train_sh
+from tests.listening import Attack, started_by
 from tests.ports import free_port
 from trainer import ROOT
 
@@ -24,6 +26,7 @@ pytestmark = pytest.mark.e2e
 FLAGS = ("--total_steps", "4", "--save_freq", "2", "--test_freq", "2", "--batch_size", "48", "--mini_batch_size", "24")
 COMPARED = ("critic/score/mean", "response_length/mean", "actor/pg_loss", "critic/vf_loss", "actor/grad_norm")
 SOON = 60  # seconds
+LONG_LIVED = "0123456789abcdef" * 4  # a person's own token
 
 
 class Machine:
@@ -93,9 +96,9 @@ def several(start) -> Callable[..., Machine]:
     """Start one of the machines of a run."""
     place = {"N_GPUS": "1", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}
 
-    def run(nodes: int, rank: int, *flags: str, words: Sequence[str] = ()) -> Machine:
+    def run(nodes: int, rank: int, *flags: str, words: Sequence[str] = (), **environment: str) -> Machine:
         own = {"NODE_ADDR": f"127.0.0.{rank + 1}"} if rank else {}
-        return start(*flags, words=words, **place, **own, NNODES=str(nodes), NODE_RANK=str(rank))
+        return start(*flags, words=words, **place, **own, **environment, NNODES=str(nodes), NODE_RANK=str(rank))
 
     return run
 
@@ -185,6 +188,54 @@ def test_three_machines_train_as_three_ranks_do_also_when_one_is_lost_on_the_way
     assert len(list((saved / "global_step_4").glob("*/model_world_size_3_rank_*.pt"))) == 6  # actor and critic
     assert (saved / "model" / "model.safetensors").is_file()
     assert not (apart / "checkpoints").exists() or not list((apart / "checkpoints").iterdir())
+
+
+@pytest.fixture(scope="module")
+def strangers() -> Attack:
+    """What listened in the run of ``two_machines``, and what it said to whoever came."""
+    return Attack()
+
+
+@pytest.fixture
+def two_machines(several, output, strangers) -> Path:
+    """A run whose every socket was attacked while it trained, and which ended as if nothing had come; its trace."""
+    trace, flags = output / "trace", ("--run_name", "attacked", *FLAGS, "--total_steps", "12", "--save_freq", "12")
+    machines = [several(2, rank, *flags, RAY_AUTH_TOKEN=LONG_LIVED) for rank in (0, 1)]
+    machines[0].until("step 1/12")
+    launchers = [machine.process.pid for machine in machines]
+    for process in started_by(*launchers):
+        with suppress(psutil.Error):
+            assert LONG_LIVED not in process.environ().values(), process.cmdline()
+    began = time.monotonic()  # TMP
+    strangers.make(trace, launchers, LONG_LIVED)
+    Path("/tmp/net_dump.txt").write_text(
+        f"{time.monotonic() - began}\n"
+        + "\n".join(
+            f"{at}\n   {name}\n   {strangers.answers[at]}\n   {strangers.calls[at]}"
+            for at, name in sorted(strangers.sockets.items())
+        )
+    )  # TMP
+    assert "step 12/12" not in machines[0].said, "it had ended before all was attacked"
+    for machine in machines:
+        assert machine.ends(900) == 0, machine.said
+    assert len(metrics(output / "runs" / "attacked")) == 13
+    return trace
+
+
+def test_whoever_has_no_secret_reaches_nothing_of_a_run_on_two_machines(two_machines, strangers) -> None:
+    """The person's own token opens nothing either: Ray has one of the run's, and no process of the run has the other.
+
+    What another machine reaches is Ray's own, which asks for the token, and the run's on the address of each machine.
+    """
+    for part in ("TransferQueueController", "SimpleStorageUnit", "gcs_server", "raylet", "BatchHttpServer"):
+        assert strangers.at(part), part
+    assert not two_machines.exists()
+    assert not strangers.at("ray.util.client.server")
+    assert 10001 not in {port for _, port in strangers.sockets}
+    for at, statuses in strangers.calls.items():
+        assert "OK" not in statuses.values(), (strangers.sockets[at], statuses)
+    (head,) = {at for at in strangers.at("gcs_server") if strangers.calls[at]}
+    assert set(strangers.calls[head].values()) == {"UNAUTHENTICATED", "UNIMPLEMENTED"}
 
 
 @pytest.mark.parametrize(
