@@ -13,7 +13,7 @@ import psutil
 
 from tests.attacks.ports import attack, call
 
-AT_ONCE = 12
+AT_ONCE = 32
 
 
 @dataclass

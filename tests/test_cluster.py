@@ -136,16 +136,44 @@ def test_a_ray_that_does_not_start_says_why(tmp_path) -> None:
         found.wait()
 
 
+@pytest.mark.parametrize(
+    ("given", "mode", "own"),
+    [
+        ({}, "token", True),
+        ({"NNODES": "2", "MASTER_ADDR": "127.0.0.1"}, "token", True),
+        ({"NNODES": "2", "MASTER_ADDR": "127.0.0.1", "INSECURE_RAY": "true"}, "disabled", False),
+    ],
+    ids=["one machine", "several", "insecure"],
+)
+def test_where_the_kit_starts_ray_no_process_has_the_persons_token(tmp_path, monkeypatch, given, mode, own) -> None:
+    monkeypatch.setenv(token.TOKEN, PERSONS)
+    monkeypatch.setenv(token.FILE, "/a/file/of/the/persons")
+    run = folders.Run("r", tmp_path, tmp_path)
+    one, other = (environment.of_node(settings(**given), run, tmp_path, None, secret) for secret in ("ab", "cd"))
+    assert one[token.MODE] == mode
+    assert PERSONS not in one.values()
+    assert token.FILE not in one
+    assert (token.TOKEN in one) == own
+    assert not own or one[token.TOKEN] != other[token.TOKEN]
+    assert PERSONS not in environment.of_person(settings(**given)).values()  # the fork server's
+
+
+def test_a_cluster_that_runs_already_knows_the_persons_token(tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv(token.TOKEN, PERSONS)
+    monkeypatch.delenv(token.MODE, raising=False)
+    found = environment.of_node(
+        settings(RAY_ADDRESS="h:6379", N_GPUS="1"), folders.Run("r", tmp_path, tmp_path), tmp_path, None, "ab"
+    )
+    assert (found[token.MODE], found[token.TOKEN]) == ("token", PERSONS)
+
+
 def test_a_head_node_has_no_ray_client_server_and_knows_the_runs_token_alone(tmp_path, monkeypatch) -> None:
     """Ray alone would open port 10001, where who is heard has his pickles run."""
     monkeypatch.setenv(token.TOKEN, PERSONS)
-    monkeypatch.setenv(token.FILE, "/a/file/of/the/persons")
     run, found = folders.Run("r", tmp_path, tmp_path), settings(NNODES="2", MASTER_ADDR="127.0.0.1")
     secret = run_secret.shared(PERSONS, run_secret.random_number())
     with tempfile.TemporaryDirectory(dir="/tmp") as short:  # as a socket's path is
         given = environment.of_node(found, run, Path(short), None, secret)
-        assert PERSONS not in given.values()
-        assert token.FILE not in given
         port, log = free_port(), tmp_path / "ray.log"
         started = node.start(given, Path(short), log, {"num_cpus": 1}, "127.0.0.1", "", port)
         try:

@@ -61,8 +61,8 @@ def test_two_stores_of_a_process_at_one_port_are_one_as_torch_has_it() -> None:
 
 
 def test_an_address_that_is_translated_is_left_to_torch_and_said(caplog) -> None:
-    assert loopback._listener("192.0.2.1", free_port()) is None  # RFC 5737: nobody has it
-    assert "all addresses: 192.0.2.1 is no address of this machine" in caplog.text
+    assert loopback._listener("198.51.100.1", free_port()) is None  # RFC 5737: nobody has it
+    assert "all addresses: 198.51.100.1 is no address of this machine" in caplog.text
     assert loopback._listener("a-name", free_port()) is None
 
 
@@ -86,7 +86,7 @@ def test_every_address_of_this_machine_has_its_interface() -> None:
         for each in addresses:
             if each.family == socket.AF_INET:
                 assert loopback._interface_of(each.address) == name
-    assert loopback._interface_of("192.0.2.1") == ""
+    assert loopback._interface_of("198.51.100.1") == ""
 
 
 def test_what_a_person_has_named_is_kept(environ, tmp_path) -> None:

@@ -67,6 +67,10 @@ CALLS = (
     "ray.rpc.CoreWorkerService/Exit",
     "ray.rpc.ObjectManagerService/Push",
     "ray.rpc.RuntimeEnvGcsService/PinRuntimeEnvURI",
+    "ray.rpc.ReporterService/GetTraceback",
+    "ray.rpc.ReporterService/ReportOCMetrics",
+    "ray.rpc.events.EventAggregatorService/AddEvents",
+    "opentelemetry.proto.collector.metrics.v1.MetricsService/Export",
     "ray.rpc.RayletDriver/Init",  # Ray Client's: it unpickles
     "ray.rpc.RayletDriver/ClusterInfo",
 )
