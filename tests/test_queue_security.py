@@ -122,3 +122,4 @@ def test_machines_that_share_a_token_share_a_secret_that_did_not_travel() -> Non
     assert run_secret.shared("token", number) == run_secret.shared("token", number) != number
     assert len({run_secret.shared(token, number) for token in ("token", "other", "")}) == 3
     assert run_secret.shared("token", number) != run_secret.shared("token", run_secret.random_number())
+    assert len(run_secret.shared("\udcff", number)) == 64  # of an env var that is not UTF-8

@@ -33,7 +33,8 @@ def shared(token: str, number: str) -> str:
 
 def derive(secret: str, purpose: str) -> bytes:
     """Return 32 bytes for one purpose, which tell nothing about the secret, nor about those for another."""
-    return hmac.new(secret.encode(), f"ppo-kit {purpose}".encode(), hashlib.sha256).digest()
+    key = secret.encode("utf-8", "surrogateescape")  # a person's token, from an env var, need not be UTF-8
+    return hmac.new(key, f"ppo-kit {purpose}".encode(), hashlib.sha256).digest()
 
 
 def environment(secret: str) -> dict[str, str]:
