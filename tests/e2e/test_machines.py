@@ -11,18 +11,24 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
 import pytest
 
 from tests.support.command import can_mount, clean_environment, footprint, metrics, train_sh
+from tests.support.listening import Attack, started_by
 from tests.support.ports import free_port
 from trainer import ROOT
 
 FLAGS = ("--total_steps", "4", "--save_freq", "2", "--test_freq", "2", "--batch_size", "48", "--mini_batch_size", "24")
+LONG = (*FLAGS, *("--total_steps", "200", "--save_freq", "200", "--test_freq", "200"))
 COMPARED = ("critic/score/mean", "response_length/mean", "actor/pg_loss", "critic/vf_loss", "actor/grad_norm")
 SOON = 60  # seconds
+EVERYWHERE = ("::", "0.0.0.0")
+RAYS_METRICS = ("ray::DashboardAgent", "ray/dashboard/dashboard.py", "ray/autoscaler/_private/monitor.py")
+LONG_LIVED = "0123456789abcdef" * 4  # a person's own token
 
 
 class Machine:
@@ -92,9 +98,9 @@ def several(start) -> Callable[..., Machine]:
     """Start one of the machines of a run."""
     place = {"N_GPUS": "1", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}
 
-    def run(nodes: int, rank: int, *flags: str, words: Sequence[str] = ()) -> Machine:
+    def run(nodes: int, rank: int, *flags: str, words: Sequence[str] = (), **environment: str) -> Machine:
         own = {"NODE_ADDR": f"127.0.0.{rank + 1}"} if rank else {}
-        return start(*flags, words=words, **place, **own, NNODES=str(nodes), NODE_RANK=str(rank))
+        return start(*flags, words=words, **place, **own, **environment, NNODES=str(nodes), NODE_RANK=str(rank))
 
     return run
 
@@ -184,6 +190,48 @@ def test_three_machines_train_as_three_ranks_do_also_when_one_is_lost_on_the_way
     assert len(list((saved / "global_step_4").glob("*/model_world_size_3_rank_*.pt"))) == 6  # actor and critic
     assert (saved / "model" / "model.safetensors").is_file()
     assert not (apart / "checkpoints").exists() or not list((apart / "checkpoints").iterdir())
+
+
+@pytest.fixture
+def strangers(several, output, small_model) -> Attack:
+    """What listened in a run that trained, and what it said to whoever came; it went on as if nobody had.
+
+    Both machines have a person's token, which no process of the run sees.
+    """
+    own, folder = ("--run_name", "attacked", "--model", str(small_model)), output / "runs" / "attacked"
+    machines = [several(2, rank, *own, *LONG, RAY_AUTH_TOKEN=LONG_LIVED) for rank in (0, 1)]
+    machines[0].until("step 1/200")
+    launchers, seen = [machine.process.pid for machine in machines], 0
+    for process in started_by(*launchers):
+        with suppress(psutil.Error):
+            assert LONG_LIVED not in process.environ().values(), process.cmdline()
+            seen += 1
+    assert seen > 20
+    attack = Attack()
+    attack.make(output / "trace", launchers, LONG_LIVED)
+    machines[0].until(f"step {max(metrics(folder)) + 2}/200", SOON)
+    machines[0].process.send_signal(signal.SIGINT)
+    assert [machine.ends() for machine in machines] == [130, 130]
+    assert not (output / "trace").exists()
+    return attack
+
+
+def test_whoever_has_no_secret_reaches_nothing_of_a_run_on_two_machines(strangers) -> None:
+    """A person's own token opens nothing either: Ray has one of the run's. What all may reach is Ray's, and asks."""
+    for part in ("TransferQueueController", "SimpleStorageUnit", "gcs_server", "raylet", "VLLM::Worker", "WorkerDict"):
+        assert strangers.at(part), part
+    assert 10001 not in {port for _, port in strangers.sockets}
+    assert not strangers.at("ray.util.client.server")
+    statuses = [status for calls in strangers.calls.values() for status in calls.values()]
+    assert set(statuses) == {"UNAUTHENTICATED", "UNIMPLEMENTED"}
+    assert statuses.count("UNAUTHENTICATED") > 30
+    servers = [at for at in strangers.at("BatchHttpServer") if not strangers.calls[at]]
+    assert len(servers) == 2
+    for at in servers:
+        assert "HTTP: b'HTTP/1.1 401 " in strangers.answers[at]
+        assert "HTTP POST: b'HTTP/1.1 401 " in strangers.answers[at]
+    others = [strangers.sockets[at] for at in strangers.sockets if at[0] in EVERYWHERE and not strangers.calls[at]]
+    assert all(any(part in name for part in RAYS_METRICS) for name in others), others
 
 
 @pytest.mark.parametrize(

@@ -87,6 +87,8 @@ def test_whoever_has_no_secret_reaches_nothing_of_it(main_run, output, strangers
         assert part in names
     assert strangers.outside == {}
     assert len(strangers.answers) == len(strangers.sockets) > 30
+    statuses = [status for calls in strangers.calls.values() for status in calls.values()]
+    assert set(statuses) == {"UNAUTHENTICATED", "UNIMPLEMENTED"}
     assert not (output / "trace").exists()
 
 

@@ -14,8 +14,8 @@ import pytest
 
 from tests.attacks.ports import STRANGERS, attack, send
 from trainer import ROOT
-from trainer.launch import environment as run_environment
-from trainer.launch import supervisor
+from trainer.launch.supervisor import environment as run_environment
+from trainer.launch.supervisor import supervisor
 from trainer.runs import folders, run_secret
 from trainer.settings.settings import read_settings
 from trainer.workers import queue_security
@@ -125,3 +125,4 @@ def test_machines_that_share_a_token_share_a_secret_that_did_not_travel() -> Non
     assert run_secret.shared("token", number) == run_secret.shared("token", number) != number
     assert len({run_secret.shared(token, number) for token in ("token", "other", "")}) == 3
     assert run_secret.shared("token", number) != run_secret.shared("token", run_secret.random_number())
+    assert len(run_secret.shared("\udcff", number)) == 64  # of an env var that is not UTF-8

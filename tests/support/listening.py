@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -11,9 +11,9 @@ from pathlib import Path
 
 import psutil
 
-from tests.attacks.ports import attack
+from tests.attacks.ports import attack, call
 
-AT_ONCE = 12
+AT_ONCE = 32
 
 
 @dataclass
@@ -22,15 +22,23 @@ class Attack:
 
     sockets: dict[tuple[str, int], str] = field(default_factory=dict)  # address and port; the process
     answers: dict[tuple[str, int], str] = field(default_factory=dict)
+    calls: dict[tuple[str, int], dict[str, str]] = field(default_factory=dict)  # the status of each gRPC call
 
     @property
     def outside(self) -> dict[tuple[str, int], str]:
         """The sockets that another machine reaches."""
         return {at: name for at, name in self.sockets.items() if not _is_loopback(at[0])}
 
-    def make(self, trace: Path) -> None:
-        """Look for the sockets of all that this process has started, and attack them."""
-        for process in psutil.Process().children(recursive=True):
+    def at(self, part: str) -> list[tuple[str, int]]:
+        """The sockets of the processes whose name has ``part``."""
+        return [at for at, name in self.sockets.items() if part in name]
+
+    def make(self, trace: Path, roots: Iterable[int] = (), token: str = "") -> None:
+        """Attack the sockets of all that the processes ``roots`` have started, or this process.
+
+        ``token`` is one that is not Ray's.
+        """
+        for process in started_by(*roots):
             with suppress(psutil.Error):
                 name = " ".join(process.cmdline())[:120]
                 for each in process.net_connections("inet"):
@@ -40,6 +48,13 @@ class Attack:
             places = list(self.sockets)
             for place, answer in zip(places, pool.map(lambda at: attack(at[0], at[1], trace), places), strict=True):
                 self.answers[place] = answer
+            for place, statuses in zip(places, pool.map(lambda at: call(at[0], at[1], token), places), strict=True):
+                self.calls[place] = statuses
+
+
+def started_by(*roots: int) -> list[psutil.Process]:
+    """Return all that the processes ``roots`` have started, without them; or this process, if none is named."""
+    return [each for pid in roots or (None,) for each in psutil.Process(pid).children(recursive=True)]
 
 
 def _is_loopback(text: str) -> bool:

@@ -6,10 +6,10 @@ from pathlib import Path
 
 from reward.support import events
 from trainer import cpu
-from trainer.composition.config_environment import alone, starts_ray
+from trainer.composition.config_environment import alone
 from trainer.cpu.fork_client import STAND_IN
-from trainer.launch import root_cause
 from trainer.launch.cluster import token
+from trainer.launch import root_cause
 from trainer.runs import run_secret
 from trainer.runs.folders import Run
 from trainer.settings.settings import Settings
@@ -33,13 +33,13 @@ def of_node(settings: Settings, run: Run, tmp: Path, python: Path | None, secret
 
 
 def _ray_token(settings: Settings, secret: str) -> dict[str, str]:
-    """Return what tells Ray whether to ask for a token; on one machine it is the run's own."""
+    """Return what tells Ray whether to ask for a token, and which: where the kit starts Ray, it is the run's own."""
     insecure = settings.values["INSECURE_RAY"] is True
-    if alone(settings) and not insecure:
-        return token.mode(insecure) | {token.TOKEN: run_secret.derive(secret, "Ray").hex()}
-    if starts_ray(settings):
-        return token.mode(insecure)
-    if settings.text("RAY_ADDRESS") and token.MODE not in os.environ:  # a client that says nothing has none
+    if not settings.text("RAY_ADDRESS"):
+        insecure = insecure and not alone(settings)  # the others of one machine can be kept out at no cost
+        own = {} if insecure else {token.TOKEN: run_secret.derive(secret, "Ray").hex()}
+        return token.mode(insecure) | own
+    if token.MODE not in os.environ:  # a client that says nothing has none
         return token.mode(insecure or not token.find(os.environ))
     return {}
 
@@ -90,6 +90,9 @@ def of_person(settings: Settings) -> dict[str, str]:
     inherited = {key: value for key, value in os.environ.items() if not key.startswith(("KIT_", "RAY_ADDRESS"))}
     if settings.text("DEVICE") == "cpu":
         inherited.pop("CUDA_VISIBLE_DEVICES", None)  # Ray would count it against its slots
+    if not settings.text("RAY_ADDRESS"):  # the person's token outlives the run: Ray gets one that does not
+        for name in (token.TOKEN, token.FILE):
+            inherited.pop(name, None)
     if settings.text("REWARD_FN"):  # a module of the person's, wherever Ray's workers run
         inherited["PYTHONPATH"] = os.pathsep.join(filter(None, [inherited.get("PYTHONPATH"), str(Path.cwd())]))
     return inherited

@@ -1,9 +1,11 @@
 """The secret that all processes of one run have and nobody else: the keys of its sockets are derived from it.
 
 It stands in their environment and nowhere else: in no file, no argument, no log. On one machine it is random. On
-several it is derived from Ray's token, which all have, and from a random number that head node sends with its order to
-join, so that the secret itself never travels. Where the kit has not started Ray (``--ray_address``, or verl's command
-typed by hand), the first process that asks makes it, and the others find it in Ray's own store.
+several it is derived from the person's token, which all have, and from a random number that the head node sends with
+its order to join, so that neither the token nor the secret travels. Ray's own token is derived from the secret; it does
+travel, as Ray sends it with each call, and opens nothing once the run has ended. Where the kit has not started Ray
+(``--ray_address``, or verl's command typed by hand), the first process that asks makes the secret, and the others find
+it in Ray's own store.
 """
 
 import hashlib
@@ -25,13 +27,14 @@ def random_number() -> str:
 
 
 def shared(token: str, number: str) -> str:
-    """Return the secret of a run on several machines, from Ray's token and the run's own random number."""
+    """Return the secret of a run on several machines, from the person's token and the run's own random number."""
     return derive(token, f"run {number}").hex() if token else number
 
 
 def derive(secret: str, purpose: str) -> bytes:
     """Return 32 bytes for one purpose, which tell nothing about the secret, nor about those for another."""
-    return hmac.new(secret.encode(), f"ppo-kit {purpose}".encode(), hashlib.sha256).digest()
+    key = secret.encode("utf-8", "surrogateescape")  # a person's token, from an env var, need not be UTF-8
+    return hmac.new(key, f"ppo-kit {purpose}".encode(), hashlib.sha256).digest()
 
 
 def environment(secret: str) -> dict[str, str]:
@@ -40,14 +43,14 @@ def environment(secret: str) -> dict[str, str]:
 
 
 def establish(environ: MutableMapping[str, str] = os.environ) -> str:
-    """Return the secret in a process of Ray's, and see that ``environ`` has it.
+    """Return the secret in a process of Ray's, and see that ``environ`` has it and the key of the HTTP servers.
 
     Raises:
         RuntimeError: there is none, and no Ray to ask.
     """
-    if not environ.get(SECRET):
-        environ[SECRET] = _from_ray()
-    return environ[SECRET]
+    secret = environ.get(SECRET) or _from_ray()
+    environ.update(environment(secret))
+    return secret
 
 
 def _from_ray() -> str:

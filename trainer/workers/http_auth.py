@@ -12,20 +12,21 @@ from typing import Any
 
 from reward.model.serving.server import headers
 from reward.model.spec import RUN_KEY
+from trainer.runs import run_secret
 
 App = Callable[[MutableMapping[str, Any], Any, Any], Awaitable[None]]
 
 
 def patch(module: ModuleType) -> None:
-    """Guard each server that ``verl.workers.rollout.utils`` starts where the run has a key."""
+    """Guard each server that ``verl.workers.rollout.utils`` starts; one that can have no key does not start."""
     run = module.run_uvicorn
 
     @functools.wraps(run)
     async def run_uvicorn(app: Any, *args: Any, **kwargs: Any) -> Any:
-        wanted = headers(RUN_KEY).get("Authorization")
-        if wanted:
-            # Not add_middleware: vLLM's application has begun.
-            app.middleware_stack = Guard(app.middleware_stack or app.build_middleware_stack(), wanted)
+        run_secret.establish()
+        wanted = headers(RUN_KEY)["Authorization"]
+        # Not add_middleware: vLLM's application has begun.
+        app.middleware_stack = Guard(app.middleware_stack or app.build_middleware_stack(), wanted)
         return await run(app, *args, **kwargs)
 
     module.run_uvicorn = run_uvicorn  # type: ignore[attr-defined]

@@ -20,6 +20,7 @@ from zmq.auth.base import Authenticator
 from zmq.utils import z85
 
 from trainer.runs import run_secret
+from trainer.workers import loopback
 from trainer.workers.post_import import after_import
 
 HANDSHAKE_MS = 10_000  # a connection that has shown no key by then is closed
@@ -30,7 +31,8 @@ logger = logging.getLogger(__name__)
 
 
 def install() -> None:
-    """Secure TransferQueue in a process of Ray's: ``worker_process_setup_hook``, as not all of them import verl."""
+    """Secure a process of Ray's: ``worker_process_setup_hook``, as not all of them import verl."""
+    loopback.use_interface()
     after_import({"transfer_queue.utils.zmq_utils": patch})
 
 

@@ -5,9 +5,16 @@ from typing import Any
 import numpy as np
 from verl.experimental.reward_loop.reward_manager.naive import NaiveRewardManager
 
+from trainer.runs import run_secret
+
 
 class KitRewardManager(NaiveRewardManager):  # type: ignore[misc]
     """As ``naive``, with ``response_tokens``, ``messages`` (the prompt) and ``rm_router`` in ``extra_info``."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if self.reward_router_address is not None:
+            run_secret.establish()  # whose key the servers behind the router ask for
 
     async def run_single(self, data: Any) -> dict[str, Any]:
         """Score the last sequence of ``data``; verl's arguments and result."""

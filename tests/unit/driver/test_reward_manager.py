@@ -16,9 +16,17 @@ from verl.utils.tensordict_utils import list_of_dict_to_tensordict
 from reward import entry
 from reward.zscore import ZScores
 from trainer.driver import ppo_trainer, queue_samples, validation
+from trainer.runs import run_secret
 from trainer.workers.reward_manager import KitRewardManager
 
 ROWS = [("arith", "122", "The sum is 122"), ("gsm8k", "7", "#### 8"), ("math", "9^{9^{9^{9}}}", "\\boxed{2}")]
+
+
+@pytest.fixture(autouse=True)
+def of_a_run(monkeypatch) -> None:
+    """The environment of a run's processes, without which there is no key for the servers behind a router."""
+    for name, value in run_secret.environment("ab" * 32).items():
+        monkeypatch.setenv(name, value)
 
 
 def rows(tokenizer: Any) -> list[dict[str, Any]]:

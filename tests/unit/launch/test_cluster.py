@@ -3,26 +3,31 @@
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 import yaml
 
+from tests.attacks import ports
+from tests.support import listening
 from tests.support.command import clean_environment, train_sh
 from tests.support.ports import free_port
 from trainer import ROOT
 from trainer import __main__ as main
 from trainer.composition import config_environment
 from trainer.driver import checkpoint_copies
-from trainer.launch import environment, supervisor
-from trainer.launch.cluster import ray_node
-from trainer.runs import checkpoints, folders
+from trainer.launch.cluster import ray_node, token
+from trainer.launch.cluster import ray_node as node
+from trainer.launch.supervisor import environment, supervisor
+from trainer.runs import checkpoints, folders, run_secret
 from trainer.settings.knobs import load_knobs
 from trainer.settings.settings import read_settings
 from trainer.setup import host
 from trainer.user_error import UserError
 
 SCRIPTS = ROOT / "config" / "cluster"
+PERSONS = "0123456789abcdef" * 4  # token
 
 
 def settings(**given: str):
@@ -139,6 +144,62 @@ def test_a_ray_that_does_not_start_says_why(tmp_path) -> None:
     found = ray_node.start(own, deep, tmp_path / "ray.log", {"num_cpus": 1}, "127.0.0.1", "", free_port())
     with pytest.raises(ray_node.NodeError, match=r"^Ray did not start: OSError: .* cannot exceed 107 bytes"):
         found.wait()
+
+
+@pytest.mark.parametrize(
+    ("given", "mode", "own"),
+    [
+        ({}, "token", True),
+        ({"NNODES": "2", "MASTER_ADDR": "127.0.0.1"}, "token", True),
+        ({"NNODES": "2", "MASTER_ADDR": "127.0.0.1", "INSECURE_RAY": "true"}, "disabled", False),
+    ],
+    ids=["one machine", "several", "insecure"],
+)
+def test_where_the_kit_starts_ray_no_process_has_the_persons_token(tmp_path, monkeypatch, given, mode, own) -> None:
+    monkeypatch.setenv(token.TOKEN, PERSONS)
+    monkeypatch.setenv(token.FILE, "/a/file/of/the/persons")
+    run = folders.Run("r", tmp_path, tmp_path)
+    one, other = (environment.of_node(settings(**given), run, tmp_path, None, secret) for secret in ("ab", "cd"))
+    assert one[token.MODE] == mode
+    assert PERSONS not in one.values()
+    assert token.FILE not in one
+    assert (token.TOKEN in one) == own
+    assert not own or one[token.TOKEN] != other[token.TOKEN]
+    assert PERSONS not in environment.of_person(settings(**given)).values()  # the fork server's
+
+
+def test_a_cluster_that_runs_already_knows_the_persons_token(tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv(token.TOKEN, PERSONS)
+    monkeypatch.delenv(token.MODE, raising=False)
+    found = environment.of_node(
+        settings(RAY_ADDRESS="h:6379", N_GPUS="1"), folders.Run("r", tmp_path, tmp_path), tmp_path, None, "ab"
+    )
+    assert (found[token.MODE], found[token.TOKEN]) == ("token", PERSONS)
+
+
+def test_a_head_node_has_no_ray_client_server_and_knows_the_runs_token_alone(tmp_path, monkeypatch) -> None:
+    """Ray alone would open port 10001, where who is heard has his pickles run."""
+    monkeypatch.setenv(token.TOKEN, PERSONS)
+    run, found = folders.Run("r", tmp_path, tmp_path), settings(NNODES="2", MASTER_ADDR="127.0.0.1")
+    secret = run_secret.shared(PERSONS, run_secret.random_number())
+    with tempfile.TemporaryDirectory(dir="/tmp") as short:  # as a socket's path is
+        given = environment.of_node(found, run, Path(short), None, secret)
+        port, log = free_port(), tmp_path / "ray.log"
+        started = node.start(given, Path(short), log, {"num_cpus": 1}, "127.0.0.1", "", port)
+        try:
+            started.wait()
+            parts = listening.started_by(started.process.pid)
+            names = [" ".join(part.cmdline()) for part in parts]
+            calls = {shown: ports.call("127.0.0.1", port, shown) for shown in ("", PERSONS, given[token.TOKEN])}
+        finally:
+            assert started.process.stdin is not None
+            started.process.stdin.close()
+            started.process.wait(60)
+    assert any("gcs_server" in name for name in names)
+    assert not any("ray.util.client.server" in name for name in names)
+    for shown in ("", PERSONS):
+        assert set(calls[shown].values()) == {"UNAUTHENTICATED", "UNIMPLEMENTED"}
+    assert calls[given[token.TOKEN]][ports.CALLS[0]] == "OK"
 
 
 def test_of_a_checkpoint_a_machine_gets_what_its_ranks_load(tmp_path) -> None:

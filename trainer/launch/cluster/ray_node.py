@@ -6,6 +6,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from reward.support import redact
 from trainer.launch.root_cause import find_cause
@@ -13,6 +14,7 @@ from trainer.launch.root_cause import find_cause
 UP = "Ray runtime started"  # ray/scripts/scripts.py says so on standard output
 PATIENCE = 120.0  # seconds; a busy machine takes 20
 SHOWN = 6  # lines of a log
+START_HOOK = "RAY_START_HOOK"  # env var: ``ray start`` calls the function that it names before it starts anything
 
 
 class NodeError(Exception):
@@ -54,6 +56,17 @@ class Node:
         return " / ".join([line.strip() for line in text.splitlines() if line.strip()][-SHOWN:]) or str(self.log)
 
 
+def without_client_server(params: Any, head: bool) -> None:
+    """Have ``ray start`` open no Ray Client server (port 10001), which unpickles and runs what it is sent.
+
+    ray/scripts/scripts.py sets ``ray_client_server_port = 10001`` where no port is given, and has no flag for none; it
+    then calls this function with its ``RayParams``, and starts the server only where they hold a port.
+    """
+    if not hasattr(params, "ray_client_server_port"):
+        raise NodeError("this version of Ray keeps the port of its Ray Client server elsewhere")
+    params.ray_client_server_port = None
+
+
 def start(
     environment: Mapping[str, str],
     tmp: Path,
@@ -79,7 +92,7 @@ def start(
             stdin=subprocess.PIPE,  # that it ends tells the guard that this process has ended
             stdout=output,
             stderr=subprocess.STDOUT,
-            env=dict(environment),
+            env={**environment, START_HOOK: f"{__name__}.{without_client_server.__name__}"},
             start_new_session=True,
         )
     return Node(process, log)

@@ -1,8 +1,9 @@
-"""Ray's token, which every machine of a run must have: who can reach Ray's port with it can run code.
+"""The person's token for Ray, which every machine of a run must have: it lets a machine into the run.
 
 Ray looks for it in RAY_AUTH_TOKEN, in the file that RAY_AUTH_TOKEN_PATH names, and in ~/.ray/auth_token, in this order;
 so does this module, on the standard library alone. Ray makes that file too, but with the umask, which lets every user
-of the machine read it: so the kit makes it before Ray does, and tightens one that is there.
+of the machine read it: so the kit makes it before Ray does, and tightens one that is there. Ray itself, which sends its
+token in clear, gets one of the run's own wherever the kit starts it (``trainer/launch/environment.py``).
 """
 
 import contextlib
@@ -13,6 +14,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 MODE = "RAY_AUTH_MODE"
+TOKEN = "RAY_AUTH_TOKEN"
+FILE = "RAY_AUTH_TOKEN_PATH"
 LONGEST = 4096  # bytes of a token
 OTHERS = stat.S_IRWXG | stat.S_IRWXO
 WAY_ROUND = "or export the token in RAY_AUTH_TOKEN"
@@ -22,13 +25,10 @@ class TokenError(Exception):
     """The file of the token cannot be trusted; the message says why, and what to do."""
 
 
-TOKEN = "RAY_AUTH_TOKEN"
-
-
 def find(environ: Mapping[str, str]) -> str:
     """Return the token; an empty text where there is none."""
-    if environ.get("RAY_AUTH_TOKEN", "").strip():
-        return environ["RAY_AUTH_TOKEN"].strip()
+    if environ.get(TOKEN, "").strip():
+        return environ[TOKEN].strip()
     with contextlib.suppress(OSError, ValueError):  # ValueError: not UTF-8; ``secure`` says so
         return place(environ).read_text(encoding="utf-8").strip()
     return ""
@@ -36,7 +36,7 @@ def find(environ: Mapping[str, str]) -> str:
 
 def place(environ: Mapping[str, str]) -> Path:
     """Return the file where a token is looked for."""
-    named = environ.get("RAY_AUTH_TOKEN_PATH", "")
+    named = environ.get(FILE, "")
     return Path(named).expanduser() if named else Path.home() / ".ray" / "auth_token"
 
 
@@ -46,7 +46,7 @@ def secure(environ: Mapping[str, str]) -> str:
     Raises:
         TokenError: that cannot be.
     """
-    if environ.get("RAY_AUTH_TOKEN", "").strip():
+    if environ.get(TOKEN, "").strip():
         return ""
     path = place(environ)
     try:
