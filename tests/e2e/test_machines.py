@@ -162,21 +162,21 @@ def test_three_machines_train_as_three_ranks_do_also_when_one_is_lost_on_the_way
     """The one that comes for the lost one shares no outputs, where there can be such: it gets its part of them."""
     flags = ("--run_name", "machines", *FLAGS, "--max_restarts", "1")
     lost = several(3, 2, *flags)  # minutes before the head, for all it knows
-    lost.until("waiting for machine 0 at 127.0.0.1")
+    lost.until("waiting for the head node at 127.0.0.1")
     other, leader = several(3, 1, *flags), several(3, 0, *flags)
     leader.until("step 3/4")
     lost.process.kill()
     leader.until("starting again (1 of 1, --max_restarts)", SOON)
-    assert "machine 2 (" in leader.said
+    assert "node 2 (" in leader.said
     assert "127.0.0.3) has gone: the connection was closed" in leader.said
     again = several(3, 2, *flags, words=seeing(apart, output))
     leader.until("machines goes on after step 2")
-    copied = f"127.0.0.3): does not share {output}; checkpoints are copied to and from machine 0" in leader.said
+    copied = f"127.0.0.3): does not share {output}; checkpoints are copied to and from the head node" in leader.said
     assert copied == can_mount(), leader.said
     assert leader.ends(900) == 0, leader.said
     for machine in (other, again):
         assert machine.ends() == 0
-        assert machine.said.splitlines()[-1] == "train.sh: machine 0 has finished the run"
+        assert machine.said.splitlines()[-1] == "train.sh: the head node has finished the run"
     assert "between the machines: object store " in leader.said
     log = (output / "runs" / "machines" / "train.log").read_text()
     assert "(TaskRunnerV1 pid=" in log
@@ -237,8 +237,8 @@ def test_whoever_has_no_secret_reaches_nothing_of_a_run_on_two_machines(stranger
 @pytest.mark.parametrize(
     ("ended", "signum", "statuses", "line"),
     [
-        (0, signal.SIGKILL, (-signal.SIGKILL, 1), "machine 0 has gone: "),
-        (0, signal.SIGINT, (130, 130), "machine 0 was stopped by SIGINT"),
+        (0, signal.SIGKILL, (-signal.SIGKILL, 1), "the head node has gone: "),
+        (0, signal.SIGINT, (130, 130), "the head node was stopped by SIGINT"),
         (1, signal.SIGINT, (1, 130), "127.0.0.2) has ended: stopped there by "),
     ],
 )

@@ -14,8 +14,8 @@ import pytest
 
 from tests.attacks.ports import STRANGERS, attack, send
 from trainer import ROOT
-from trainer.launch.supervisor import environment as run_environment
-from trainer.launch.supervisor import supervisor
+from trainer.launch import environment as run_environment
+from trainer.launch import supervisor
 from trainer.runs import folders, run_secret
 from trainer.settings.settings import read_settings
 from trainer.workers import queue_security

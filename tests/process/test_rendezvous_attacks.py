@@ -1,4 +1,4 @@
-"""Strangers at MASTER_PORT, in a process of their own: nodes join meanwhile, and machine 0 does not work for them."""
+"""Strangers at MASTER_PORT, in a process of their own: nodes join meanwhile; the head node does no work for them."""
 
 import contextlib
 import os
@@ -25,7 +25,7 @@ HERE = "127.0.0.1"
 TOKEN = "a token of Ray's"
 JOINED = 8.0  # seconds; 0.2 to 4.6 were measured on 2 cores with a load of 17
 CROWD = 24  # connections of a mode
-SHARE = 0.5  # of a core, for machine 0 and the honest node together
+SHARE = 0.5  # of a core, for the head node and the honest node together
 ATTACK = f"""
 import resource, socket, sys, threading, time
 from tests.attacks.rendezvous import TO_HEAD
@@ -201,7 +201,7 @@ def test_one_that_does_not_read_hangs_nobody(rendezvous, monkeypatch) -> None:
 
 @contextlib.contextmanager
 def false_head(mode: str) -> Iterator[int]:
-    """Listen as machine 0 would; yield the port."""
+    """Listen as the head node would; yield the port."""
 
     def serve(connection: socket.socket) -> None:
         with contextlib.suppress(OSError), connection:
@@ -239,5 +239,5 @@ def test_a_false_head_holds_no_node(monkeypatch, capfd, mode) -> None:
 
 def test_a_name_that_can_be_none_is_refused_in_one_line(monkeypatch) -> None:
     monkeypatch.setenv("RAY_AUTH_TOKEN", TOKEN)
-    with pytest.raises(rendezvous_client.NoHeadNodeError, match="machine 0 was not reached"):
+    with pytest.raises(rendezvous_client.NoHeadNodeError, match="the head node was not reached"):
         rendezvous_client.connect("a" * 70 + ".invalid", 1, "", 0)

@@ -21,7 +21,7 @@ class Options:
     huber_delta: float = 0.5
     keep: int = 2  # checkpoints
     keep_best: bool = False  # and the one with the highest held-out score
-    apart: Sequence[str] = ()  # addresses of machines that do not see the checkpoints of machine 0
+    apart: Sequence[str] = ()  # addresses of machines that do not see the checkpoints of the head node
     dump: str | None = None  # a folder: each step's batch is saved there, for tests and for a look
 
     @classmethod

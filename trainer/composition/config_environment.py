@@ -81,12 +81,12 @@ def alone(settings: Settings) -> bool:
 
 
 def ray_node(settings: Settings) -> str:
-    """Return the address that Ray and all of the run bind on machine 0; empty where Ray runs already."""
+    """Return the address that Ray and all of the run bind on the head node; empty where Ray runs already."""
     return loopback.ADDRESS if alone(settings) else head_address(settings) if starts_ray(settings) else ""
 
 
 def head_address(settings: Settings) -> str:
-    """Return machine 0's own address; by its name it often finds 127.0.1.1, where no other machine reaches it."""
+    """Return the head node's own address; by its name it often finds 127.0.1.1, where no other machine reaches it."""
     name = settings.text("NODE_ADDR") or settings.text("MASTER_ADDR")
     if settings.dry_run or re.fullmatch(r"[\d.]+|.*:.*|localhost", name):
         return name

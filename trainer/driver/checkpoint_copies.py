@@ -1,7 +1,7 @@
-"""Checkpoints where the machines share no outputs: machine 0 has them whole, the others only while they are used.
+"""Checkpoints where the machines share no outputs: the head node has them whole, the others only while they are used.
 
 Each rank of verl writes its part of a checkpoint to a path of its own machine, and reads it from there. So after a save
-the parts are brought to machine 0, and before a load each machine gets those of its ranks, through Ray.
+the parts are brought to the head node, and before a load each machine gets those of its ranks, through Ray.
 """
 
 import contextlib

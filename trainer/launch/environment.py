@@ -8,8 +8,8 @@ from reward.support import events
 from trainer import cpu
 from trainer.composition.config_environment import alone
 from trainer.cpu.fork_client import STAND_IN
-from trainer.launch.cluster import token
 from trainer.launch import root_cause
+from trainer.launch.cluster import token
 from trainer.runs import run_secret
 from trainer.runs.folders import Run
 from trainer.settings.settings import Settings

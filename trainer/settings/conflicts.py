@@ -68,7 +68,7 @@ def _nodes(values: Mapping[str, Value]) -> list[str]:
     if wrong:
         return [f"{env}={quoted(addresses[env])}: give an address, or a machine's name" for env in wrong]
     if nodes > 1 and not values["MASTER_ADDR"] and not running:
-        return [f"NNODES={nodes}: give MASTER_ADDR too, the address of machine 0 as the others reach it"]
+        return [f"NNODES={nodes}: give MASTER_ADDR too, the address of the head node as the others reach it"]
     return []
 
 

@@ -17,9 +17,9 @@ from trainer import ROOT
 from trainer import __main__ as main
 from trainer.composition import config_environment
 from trainer.driver import checkpoint_copies
+from trainer.launch import environment, supervisor
 from trainer.launch.cluster import ray_node, token
 from trainer.launch.cluster import ray_node as node
-from trainer.launch.supervisor import environment, supervisor
 from trainer.runs import checkpoints, folders, run_secret
 from trainer.settings.knobs import load_knobs
 from trainer.settings.settings import read_settings
@@ -250,7 +250,7 @@ def test_a_wrong_rank_is_told_to_machine_0_which_ends_too(tmp_path, small_model)
     _, errors = head_node.communicate(timeout=60)
     assert head_node.returncode == 2
     (line,) = errors.splitlines()
-    assert line.startswith("train.sh: machine 2 (")
+    assert line.startswith("train.sh: node 2 (")
     assert line.endswith("): NODE_RANK=2: with NNODES=2 the ranks are 0 to 1")
     assert not (tmp_path / "runs").exists()
 

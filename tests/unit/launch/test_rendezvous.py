@@ -62,8 +62,8 @@ def test_all_come_and_are_named(rendezvous) -> None:
     one, two = both(rendezvous)
     said: list[str] = []
     rendezvous.gather(told(0), said.append, 10)
-    assert "machine 1 of 0 to 2 is here: (host1, 127.0.0.2)" in said
-    assert "machine 2 of 0 to 2 is here: (host2, 127.0.0.3)" in said
+    assert "node 1 of 0 to 2 is here: (host1, 127.0.0.2)" in said
+    assert "node 2 of 0 to 2 is here: (host2, 127.0.0.3)" in said
     threads = [threading.Thread(target=each.answer, kwargs={"n": n}) for n, each in ((1, one), (2, two))]
     for thread in threads:
         thread.start()
@@ -76,9 +76,9 @@ def test_all_come_and_are_named(rendezvous) -> None:
 def test_who_waits_is_told_who_is_missing(rendezvous) -> None:
     Comer(rendezvous, "127.0.0.2", told(1))
     said: list[str] = []
-    with pytest.raises(UserError, match=r"NNODES=3: machine 2 did not come within 3 s \(JOIN_TIMEOUT\)"):
+    with pytest.raises(UserError, match=r"NNODES=3: node 2 did not come within 3 s \(JOIN_TIMEOUT\)"):
         rendezvous.gather(told(0), said.append, 3)
-    assert any(line.startswith(f"waiting at {HERE}:{rendezvous.port} for machine 2") for line in said)
+    assert any(line.startswith(f"waiting at {HERE}:{rendezvous.port} for node 2") for line in said)
 
 
 @pytest.mark.parametrize(
@@ -86,12 +86,12 @@ def test_who_waits_is_told_who_is_missing(rendezvous) -> None:
     [
         (
             {"code": "2", "commit": "badcafe"},
-            "its copy of the kit is not that of machine 0 (badcafe, and c0ffee ",
+            "its copy of the kit is not that of the head node (badcafe, and c0ffee ",
         ),
-        ({"lock": "2"}, "its packages are not those of machine 0"),
+        ({"lock": "2"}, "its packages are not those of the head node"),
         ({"python": "3.12.1"}, "Python 3.12.1 and 3.11.7"),
-        ({"packages": {"verl": "0.9.0"}}, "other packages than on machine 0 (verl 0.9.0 for 0.9.1)"),
-        ({"settings": {"LR": "0.2"}}, "started with other settings than machine 0 (LR=0.2, 0.1 there)"),
+        ({"packages": {"verl": "0.9.0"}}, "other packages than on the head node (verl 0.9.0 for 0.9.1)"),
+        ({"settings": {"LR": "0.2"}}, "started with other settings than the head node (LR=0.2, 0.1 there)"),
         ({"overrides": ["a=1"]}, "started with other overrides"),
         ({"faults": ["--n_gpus 8: this machine has 4"]}, "--n_gpus 8: this machine has 4"),
     ],
@@ -101,7 +101,7 @@ def test_a_machine_that_does_not_fit_is_named(rendezvous, other, line) -> None:
     with pytest.raises(UserError) as caught:
         rendezvous.gather(told(0), print, 10)
     (fault,) = caught.value.faults
-    assert fault.startswith("machine 2 (host2, 127.0.0.3): ")
+    assert fault.startswith("node 2 (host2, 127.0.0.3): ")
     assert line in fault
 
 
@@ -112,7 +112,7 @@ def test_one_rank_given_twice_ends_all(rendezvous) -> None:
     with pytest.raises(UserError) as caught:
         rendezvous.gather(told(0), print, 10)
     (fault,) = caught.value.faults
-    assert fault.startswith("NODE_RANK=1 was given to two machines, machine 1 (host1, 127.0.0.2) and machine 1 (other")
+    assert fault.startswith("NODE_RANK=1 was given to two machines, node 1 (host1, 127.0.0.2) and node 1 (other")
     assert second.channel.poll(5) == {"end": 2, "text": fault}
     rendezvous.end(2, fault)
     assert first.channel.poll(5) == {"end": 2, "text": fault}
@@ -122,7 +122,7 @@ def test_a_fault_of_another_machine_ends_all(rendezvous, monkeypatch) -> None:
     Comer(rendezvous, "127.0.0.2", told(1))
     environ = {"NNODES": "3", "NODE_RANK": "5", "MASTER_ADDR": HERE, "MASTER_PORT": str(rendezvous.port)}
     rendezvous_client.tell(environ, ("NODE_RANK=5: with NNODES=3 the ranks are 0 to 2",))
-    with pytest.raises(UserError, match=r"machine 5 \(.*\): NODE_RANK=5: with NNODES=3 the ranks are 0 to 2"):
+    with pytest.raises(UserError, match=r"node 5 \(.*\): NODE_RANK=5: with NNODES=3 the ranks are 0 to 2"):
         rendezvous.gather(told(0), print, 10)
 
 
@@ -135,7 +135,7 @@ def test_of_one_machine_nobody_is_told(environ, monkeypatch) -> None:
 def test_who_has_another_token_is_refused_and_said_so_on_both_sides(rendezvous, monkeypatch) -> None:
     monkeypatch.setenv("RAY_AUTH_TOKEN", "another")
     with pytest.raises(
-        rendezvous_client.NoHeadNodeError, match=r"machine 0 at 127\.0\.0\.1 has another token of Ray; bring its"
+        rendezvous_client.NoHeadNodeError, match=r"the head node at 127\.0\.0\.1 has another token of Ray; bring its"
     ):
         rendezvous_client.connect(HERE, rendezvous.port, "127.0.0.2", 5)
     with pytest.raises(UserError, match=r"somebody at 127\.0\.0\.2 was refused, who has another token of Ray"):
@@ -162,7 +162,7 @@ def test_a_token_is_made_once_and_only_its_owner_reads_it(tmp_path) -> None:
 
 
 def test_a_false_leader_is_not_believed(monkeypatch) -> None:
-    """Whoever listens at machine 0's port does not get a machine, nor the token."""
+    """Whoever listens at the head node's port does not get a machine, nor the token."""
     monkeypatch.setenv("RAY_AUTH_TOKEN", TOKEN)
     heard = bytearray()
 
@@ -199,7 +199,7 @@ def test_a_machine_that_goes_is_noticed(rendezvous) -> None:
     assert rendezvous.lost == ""
     two.channel.close()
     wait_for(lambda: rendezvous.lost)
-    assert rendezvous.lost == "machine 2 (host2, 127.0.0.3) has gone: the connection was closed"
+    assert rendezvous.lost == "node 2 (host2, 127.0.0.3) has gone: the connection was closed"
 
 
 def test_a_machine_that_ends_says_why(rendezvous) -> None:
@@ -207,7 +207,7 @@ def test_a_machine_that_ends_says_why(rendezvous) -> None:
     rendezvous.gather(told(0), print, 10)
     one.channel.send(gone="stopped there by SIGINT")
     wait_for(lambda: rendezvous.lost)
-    assert rendezvous.lost == "machine 1 (host1, 127.0.0.2) has ended: stopped there by SIGINT"
+    assert rendezvous.lost == "node 1 (host1, 127.0.0.2) has ended: stopped there by SIGINT"
 
 
 def test_a_machine_that_falls_silent_has_gone(rendezvous, monkeypatch) -> None:
@@ -217,7 +217,7 @@ def test_a_machine_that_falls_silent_has_gone(rendezvous, monkeypatch) -> None:
     two.channel.beat()
     rendezvous.gather(told(0), print, 10)
     wait_for(lambda: rendezvous.lost)
-    assert rendezvous.lost == "machine 1 (host1, 127.0.0.2) has gone: no sign of life for 1 s"
+    assert rendezvous.lost == "node 1 (host1, 127.0.0.2) has gone: no sign of life for 1 s"
 
 
 def test_after_a_restart_the_lost_machine_may_come_again(rendezvous) -> None:
@@ -257,7 +257,9 @@ def test_leader_and_port_that_cannot_be(rendezvous) -> None:
         Rendezvous(HERE, below, 2, TOKEN).open()
     with pytest.raises(UserError, match=r"MASTER_ADDR=no\.such\.host\.invalid is no address of this machine"):
         Rendezvous("no.such.host.invalid", rendezvous.port, 2, TOKEN).open()
-    with pytest.raises(rendezvous_client.NoHeadNodeError, match=r"machine 0 was not reached within 0 s \(JOIN_TIMEOUT"):
+    with pytest.raises(
+        rendezvous_client.NoHeadNodeError, match=r"the head node was not reached within 0 s \(JOIN_TIMEOUT"
+    ):
         rendezvous_client.connect(HERE, free_port(), "", 0)
 
 
@@ -270,7 +272,7 @@ def test_models_data_and_outputs_are_compared(tmp_path) -> None:
     mine = facts.of_paths(models, [data])
     own = str(tmp_path / "run")
     seen = facts.look(models, [data], str(tmp_path / "one" / "config.json"), [own])
-    assert list(facts.unlike("machine 1", mine, seen)) == []
+    assert list(facts.unlike("node 1", mine, seen)) == []
     for folder in (models[0], f"{data}/deep"):
         with (Path(folder) / "model.safetensors").open("r+b") as file:
             file.seek(-1, os.SEEK_END)
@@ -280,15 +282,15 @@ def test_models_data_and_outputs_are_compared(tmp_path) -> None:
     checkpoint.mkdir(parents=True)
     checkpoints.commit(checkpoint, {})
     seen = facts.look(models, [data], str(tmp_path / "none"), [own])
-    assert [line.split(";")[0] for line in facts.unlike("machine 1", mine, seen)] == [
-        f"machine 1: the files of {models[0]} are not those of machine 0",
-        f"machine 1: there is no {models[1]}, where machine 0 has its model",
-        f"machine 1: {data} is not what machine 0 has there",
-        f"machine 1: it has checkpoints of its own in {own}, which it does not share with machine 0",
+    assert [line.split(";")[0] for line in facts.unlike("node 1", mine, seen)] == [
+        f"node 1: the files of {models[0]} are not those of the head node",
+        f"node 1: there is no {models[1]}, where the head node has its model",
+        f"node 1: {data} is not what the head node has there",
+        f"node 1: it has checkpoints of its own in {own}, which it does not share with the head node",
     ]
-    shutil.rmtree(data)  # which machine 0 alone reads
+    shutil.rmtree(data)  # which the head node alone reads
     seen = facts.look(models[:1], [data], str(tmp_path / "one" / "config.json"), [own])
-    assert list(facts.unlike("machine 1", facts.of_paths(models[:1], []) | {"data": mine["data"]}, seen)) == []
+    assert list(facts.unlike("node 1", facts.of_paths(models[:1], []) | {"data": mine["data"]}, seen)) == []
 
 
 def wait_for(done) -> None:

@@ -1,4 +1,4 @@
-"""The door of machine 0: whoever connects is a stranger, until it has shown that it has the token.
+"""The door of the head node: whoever connects is a stranger, until it has shown that it has the token.
 
 Anybody who reaches the port can connect, as often as he likes. One thread serves all strangers; each may send
 ``handshake.LINE`` bytes within ``handshake.HANDSHAKE`` seconds, and there are only so many at a time: a new one takes

@@ -40,34 +40,34 @@ def of_machine(settings: Settings) -> dict[str, Any]:
 
 
 def differences(mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> Iterator[str]:
-    """Return what keeps a machine out of the run of machine 0, whose facts are ``mine``; a line each."""
+    """Return what keeps a machine out of the run of the head node, whose facts are ``mine``; a line each."""
     who = name(theirs)
     for fault in theirs["faults"]:
         yield f"{who}: {fault}"
     if theirs["code"] != mine["code"]:
         yield (
-            f"{who}: its copy of the kit is not that of machine 0 ({theirs['commit']}, and {mine['commit']} there); "
-            "check out the same commit on both"
+            f"{who}: its copy of the kit is not that of the head node ({theirs['commit']}, and {mine['commit']} there)"
+            "; check out the same commit on both"
         )
     elif theirs["lock"] != mine["lock"] or theirs["python"] != mine["python"]:
         yield (
-            f"{who}: its packages are not those of machine 0 (Python {theirs['python']} and {mine['python']}); remove "
-            ".venv there, and start again with the same PYTHON"
+            f"{who}: its packages are not those of the head node (Python {theirs['python']} and {mine['python']}); "
+            "remove .venv there, and start again with the same PYTHON"
         )
     elif theirs["packages"] != mine["packages"]:
         changed = [f"{key} {_said(theirs, key)} for {_said(mine, key)}" for key in _unequal(mine, theirs, "packages")]
-        yield f"{who}: other packages than on machine 0 ({', '.join(changed)}); remove .venv there, and start again"
+        yield f"{who}: other packages than on the head node ({', '.join(changed)}); remove .venv there, and start again"
     keys = _unequal(mine, theirs, "settings")
     if keys:
         told = [f"{key}={theirs['settings'].get(key)}, {mine['settings'].get(key)} there" for key in keys[:5]]
-        yield f"{who}: started with other settings than machine 0 ({'; '.join(told)}); start the same line on both"
+        yield f"{who}: started with other settings than the head node ({'; '.join(told)}); start the same line on both"
     if theirs["overrides"] != mine["overrides"]:
-        yield f"{who}: started with other overrides for verl than machine 0; start the same line on both"
+        yield f"{who}: started with other overrides for verl than the head node; start the same line on both"
 
 
 def name(facts: Mapping[str, Any]) -> str:
     """Return how a machine is called: by its rank, its host's name and its address."""
-    return f"machine {facts['rank']} ({facts['host']}, {facts.get('address', 'unknown address')})"
+    return f"node {facts['rank']} ({facts['host']}, {facts.get('address', 'unknown address')})"
 
 
 def _unequal(mine: Mapping[str, Any], theirs: Mapping[str, Any], what: str) -> list[str]:
@@ -130,28 +130,28 @@ def _digest(path: str, pattern: str) -> str:
 
 
 def look(models: list[str], data: list[str], marker: str, checkpoints: list[str]) -> dict[str, Any]:
-    """Return what a machine sees of machine 0's models, data and outputs.
+    """Return what a machine sees of the head node's models, data and outputs.
 
-    ``models`` and ``data`` are paths, ``marker`` is a file that machine 0 has written into the outputs, ``checkpoints``
-    are folders of those that are saved or loaded.
+    ``models`` and ``data`` are paths, ``marker`` is a file that the head node has written into the outputs,
+    ``checkpoints`` are folders of those that are saved or loaded.
     """
     own = [folder for folder in checkpoints if any(Path(folder).glob(f"global_step_*/{MARK}"))]
     return {**of_paths(models, data), "outputs": os.access(marker, os.R_OK), "checkpoints": own}
 
 
 def unlike(who: str, mine: Mapping[str, Any], seen: Mapping[str, Any]) -> Iterator[str]:
-    """Return what is wrong with what a machine sees; ``mine`` are the hashes of machine 0."""
+    """Return what is wrong with what a machine sees; ``mine`` are the hashes of the head node."""
     for path, expected in mine["models"].items():
         found = seen["models"].get(path, "")
         if not found:
-            yield f"{who}: there is no {path}, where machine 0 has its model; share that folder, or copy it"
+            yield f"{who}: there is no {path}, where the head node has its model; share that folder, or copy it"
         elif found != expected:
-            yield f"{who}: the files of {path} are not those of machine 0; copy them from there"
+            yield f"{who}: the files of {path} are not those of the head node; copy them from there"
     for path, expected in mine["data"].items():
-        if seen["data"].get(path) not in ("", expected):  # machine 0 reads them: none is needed
-            yield f"{who}: {path} is not what machine 0 has there; remove it, or copy that of machine 0"
+        if seen["data"].get(path) not in ("", expected):  # the head node reads them: none is needed
+            yield f"{who}: {path} is not what the head node has there; remove it, or copy that of the head node"
     for folder in [] if seen["outputs"] else seen["checkpoints"]:
         yield (
-            f"{who}: it has checkpoints of its own in {folder}, which it does not share with machine 0; move them "
+            f"{who}: it has checkpoints of its own in {folder}, which it does not share with the head node; move them "
             "away, or give another --run_name"
         )

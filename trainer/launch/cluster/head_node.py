@@ -1,4 +1,4 @@
-"""Machine 0 of a run on several machines; of a run on one, there is nothing to do."""
+"""The head node of a run on several machines; of a run on one, there is nothing to do."""
 
 import contextlib
 import os
@@ -30,7 +30,7 @@ STATUS: tuple[tuple[type[BaseException], int], ...] = (
 
 
 class HeadNode:
-    """What machine 0 does for the others; every method returns at once where there are none."""
+    """What the head node does for the others; every method returns at once where there are none."""
 
     def __init__(self, settings: Settings, say: Callable[[str], None]) -> None:
         self._settings, self._say = settings, say
@@ -44,7 +44,7 @@ class HeadNode:
         return run_secret.shared(self._ray_token, self._number)
 
     def open(self) -> None:
-        """Let the others come from now on, while machine 0 makes its checks.
+        """Let the others come from now on, while the head node makes its checks.
 
         Raises:
             UserError: it cannot be listened at MASTER_ADDR and MASTER_PORT, or there can be no token.
@@ -107,7 +107,9 @@ class HeadNode:
         self._say(f"{rendezvous.nodes} machines: the same kit, packages, settings, model and data")
         alone = [rank for rank, seen in sorted(answers.items()) if not seen["outputs"]]
         for rank in alone:
-            self._say(f"{names[rank]}: does not share {settings.output}; checkpoints are copied to and from machine 0")
+            self._say(
+                f"{names[rank]}: does not share {settings.output}; checkpoints are copied to and from the head node"
+            )
         return [str(rendezvous.members[rank].facts["address"]) for rank in alone]
 
     def _looked(self, rendezvous: Rendezvous, **paths: list[str]) -> dict[int, dict[str, Any]]:
@@ -125,7 +127,7 @@ class HeadNode:
             apart = seen["time"] - before
             if not -facts.CLOCKS < apart < took + facts.CLOCKS:
                 self._say(
-                    f"warning: {rendezvous.members[rank].name}: its clock is {apart:+.0f} s from that of machine 0; "
+                    f"warning: {rendezvous.members[rank].name}: its clock is {apart:+.0f} s from the head node's; "
                     "files and logs mix them up"
                 )
         return answers
@@ -166,7 +168,7 @@ class HeadNode:
         if self._rendezvous is not None and self._rendezvous.lost:
             raise supervisor.RunFailed(self._rendezvous.lost)
         if self._node is not None and self._node.ended:
-            raise supervisor.RunFailed(f"machine 0: Ray has ended: {self._node.said()}")
+            raise supervisor.RunFailed(f"head node: Ray has ended: {self._node.said()}")
 
     @contextlib.contextmanager
     def blamed(self) -> Iterator[None]:
@@ -188,14 +190,14 @@ class HeadNode:
     @contextlib.contextmanager
     def ending(self) -> Iterator[None]:
         """Have the others end as this machine does."""
-        status, text = 1, "machine 0 has ended by an error of the kit's"
+        status, text = 1, "the head node has ended by an error of the kit's"
         try:
             yield
-            status, text = 0, "machine 0 has finished the run"
+            status, text = 0, "the head node has finished the run"
         except BaseException as error:
             status = next((number for kind, number in STATUS if isinstance(error, kind)), status)
             if isinstance(error, supervisor.Stopped):
-                status, text = 128 + error.signum, f"machine 0 was stopped by {error}"
+                status, text = 128 + error.signum, f"the head node was stopped by {error}"
             elif status in (1, 2, 3):
                 text = str(error) or text
             raise

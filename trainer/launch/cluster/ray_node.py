@@ -78,9 +78,9 @@ def start(
 ) -> Node:
     """Start Ray here.
 
-    ``tmp`` is the run's temporary folder on this machine, ``address`` this machine's, ``head`` that of machine 0 with
-    Ray's port, or empty where this is machine 0, which listens at ``port``. ``resources`` are as ``ray.init`` names
-    them.
+    ``tmp`` is the run's temporary folder on this machine, ``address`` this machine's, ``head`` that of the head node
+    with Ray's port, or empty where this is the head node, which listens at ``port``. ``resources`` are as ``ray.init``
+    names them.
     """
     words = [str(Path(sys.executable).with_name("ray")), "start", "--block", "--disable-usage-stats"]
     words += [f"--node-ip-address={address}", f"--temp-dir={tmp}", "--log-style=record", "--log-color=false"]

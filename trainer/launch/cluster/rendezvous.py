@@ -1,4 +1,4 @@
-"""Machine 0's side: the others come to it, are compared with it, and are told what to do."""
+"""The head node's side: the others come to it, are compared with it, and are told what to do."""
 
 import contextlib
 import errno
@@ -36,7 +36,7 @@ class Member:
 
 
 class Rendezvous:
-    """Listens at machine 0's address, and holds the connections to the others."""
+    """Listens at the head node's address, and holds the connections to the others."""
 
     def __init__(self, address: str, port: int, nodes: int, token: str) -> None:
         self.address, self.port, self.nodes, self._token = address, port, nodes, token
@@ -71,7 +71,7 @@ class Rendezvous:
     def gather(self, mine: dict[str, Any], say: Callable[[str], None], patience: float) -> None:
         """Wait until every machine is here and is found to fit.
 
-        ``mine`` are the facts of machine 0, ``patience`` in seconds.
+        ``mine`` are the facts of the head node, ``patience`` in seconds.
 
         Raises:
             UserError: a machine is missing, is there twice, or differs.
@@ -83,7 +83,7 @@ class Rendezvous:
             while True:
                 here = {rank: member for rank, member in self.members.items() if not member.gone}
                 for rank in sorted(here.keys() - told):
-                    say(f"machine {rank} of 0 to {self.nodes - 1} is here: {here[rank].name.split(' ', 2)[2]}")
+                    say(f"node {rank} of 0 to {self.nodes - 1} is here: {here[rank].name.split(' ', 2)[2]}")
                 report = time.monotonic() if set(here) != told else report
                 told = set(here)
                 if self._faults:
@@ -222,8 +222,8 @@ class Rendezvous:
                 return None
             if not self._reached(member):
                 self._faults.append(
-                    f"{member.name}: it reaches machine 0, which cannot reach it at port {member.facts['port']}; open "
-                    "its ports to machine 0, or give its address on the common network in NODE_ADDR"
+                    f"{member.name}: it reaches the head node, which cannot reach it at port {member.facts['port']}; "
+                    "open its ports to the head node, or give its address on the common network in NODE_ADDR"
                 )
             self.members[rank] = member
             self._changed.notify_all()

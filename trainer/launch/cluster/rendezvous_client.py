@@ -1,4 +1,4 @@
-"""The side of a machine that follows: it comes to machine 0, does what it is told, and ends with it."""
+"""The side of a machine that follows: it comes to the head node, does what it is told, and ends with it."""
 
 import contextlib
 import os
@@ -13,20 +13,20 @@ from trainer.launch.cluster.wire import Channel
 from trainer.settings.knobs import load_knobs
 
 RETRY = 1.0  # seconds
-SHORTEST = 2.0  # seconds for the first handshake, which the kernel of a flooded machine 0 may have lost
-TELLING = 5.0  # seconds to tell machine 0 of a fault
+SHORTEST = 2.0  # seconds for the first handshake, which the kernel of a flooded head node may have lost
+TELLING = 5.0  # seconds to tell the head node of a fault
 
 
 class NoHeadNodeError(Exception):
-    """Machine 0 cannot be had; the message says why, and what to do."""
+    """The head node cannot be had; the message says why, and what to do."""
 
 
 def connect(
     address: str, port: int, own: str, patience: float, insecure: bool = False, say: Callable[[str], None] | None = None
 ) -> Channel:
-    """Return the connection to machine 0, which may start up to ``patience`` seconds later.
+    """Return the connection to the head node, which may start up to ``patience`` seconds later.
 
-    ``own`` is this machine's address; empty, it is that of the way to machine 0.
+    ``own`` is this machine's address; empty, it is that of the way to the head node.
 
     Raises:
         NoHeadNodeError: it cannot be had.
@@ -47,14 +47,14 @@ def connect(
                 stack.pop_all()
         except RefusedError:
             raise NoHeadNodeError(
-                f"machine 0 at {address} has another token of Ray; bring its {token.place(os.environ)} here, or export "
-                "the same RAY_AUTH_TOKEN on all (with --insecure_ray on all there is none)"
+                f"the head node at {address} has another token of Ray; bring its {token.place(os.environ)} here, or "
+                "export the same RAY_AUTH_TOKEN on all (with --insecure_ray on all there is none)"
             ) from None
         except (OSError, UnicodeError) as error:  # UnicodeError: of a name that can be none
             if time.monotonic() >= deadline:
                 raise NoHeadNodeError(_not_had(address, port, patience, error, reached)) from None
             if not told and say is not None:
-                say(f"waiting for machine 0 at {address}:{port} (at most {patience:.0f} s, JOIN_TIMEOUT)")
+                say(f"waiting for the head node at {address}:{port} (at most {patience:.0f} s, JOIN_TIMEOUT)")
                 told = True
             longest = min(HANDSHAKE, 2 * longest)
             time.sleep(RETRY)
@@ -66,11 +66,11 @@ def _not_had(address: str, port: int, patience: float, error: Exception, reached
     where, why = f"MASTER_ADDR={address} MASTER_PORT={port}", getattr(error, "strerror", None) or error
     if reached:
         return (
-            f"{where}: a program answers there, but no machine 0 within {patience:.0f} s (JOIN_TIMEOUT; {why}); see "
-            "that no other program listens at that port, and that machine 0 runs"
+            f"{where}: a program answers there, but no head node within {patience:.0f} s (JOIN_TIMEOUT; {why}); see "
+            "that no other program listens at that port, and that the head node runs"
         )
     return (
-        f"{where}: machine 0 was not reached within {patience:.0f} s (JOIN_TIMEOUT; {why}); start it there with "
+        f"{where}: the head node was not reached within {patience:.0f} s (JOIN_TIMEOUT; {why}); start it there with "
         "NODE_RANK=0, and see that the port is open"
     )
 
@@ -87,14 +87,14 @@ def _token(say: Callable[[str], None] | None) -> str:
 
 def _no_token(address: str) -> str:
     return (
-        f"there is no token of Ray's here, without which machine 0 lets nobody in; copy {token.place(os.environ)} of "
-        f"{address} to the same place, or export the same RAY_AUTH_TOKEN on all (with --insecure_ray on all there is "
-        "none)"
+        f"there is no token of Ray's here, without which the head node lets nobody in; copy {token.place(os.environ)} "
+        f"of {address} to the same place, or export the same RAY_AUTH_TOKEN on all (with --insecure_ray on all there "
+        "is none)"
     )
 
 
 def tell(environ: Mapping[str, str], faults: tuple[str, ...]) -> None:
-    """Tell machine 0 that this one does not come, and why, if it is one of several."""
+    """Tell the head node that this one does not come, and why, if it is one of several."""
     nodes, rank, address = (environ.get(env, "") for env in ("NNODES", "NODE_RANK", "MASTER_ADDR"))
     port = environ.get("MASTER_PORT") or next(knob.default for knob in load_knobs() if knob.env == "MASTER_PORT")
     if nodes in ("", "1") or rank in ("", "0") or not address or not port.isdecimal():
@@ -104,12 +104,12 @@ def tell(environ: Mapping[str, str], faults: tuple[str, ...]) -> None:
         channel = connect(address, int(port), environ.get("NODE_ADDR", ""), TELLING, insecure)
     except NoHeadNodeError:
         return
-    channel.send(refused=[f"machine {rank} ({socket.gethostname()}): {fault}" for fault in faults])
+    channel.send(refused=[f"node {rank} ({socket.gethostname()}): {fault}" for fault in faults])
     channel.close()
 
 
 def hear(channel: Channel, seconds: float) -> dict[str, Any] | None:
-    """Return what machine 0 says, None if nothing comes in time.
+    """Return what the head node says, None if nothing comes in time.
 
     Raises:
         NoHeadNodeError: it has gone.
@@ -117,4 +117,4 @@ def hear(channel: Channel, seconds: float) -> dict[str, Any] | None:
     try:
         return channel.poll(seconds)
     except ConnectionError as error:
-        raise NoHeadNodeError(f"machine 0 has gone: {error}; look at what it says there") from None
+        raise NoHeadNodeError(f"the head node has gone: {error}; look at what it says there") from None

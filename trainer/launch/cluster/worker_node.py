@@ -1,4 +1,4 @@
-"""A machine that follows machine 0: its part of Ray, from the first meeting to the end of the run."""
+"""A machine that follows the head node: its part of Ray, from the first meeting to the end of the run."""
 
 import contextlib
 import os
@@ -23,7 +23,7 @@ EVERY = 0.5  # seconds
 
 
 def run_worker_node(settings: Settings, say: Callable[[str], None]) -> int:
-    """Follow machine 0 until it ends; return its exit status, or 2 where it cannot be had.
+    """Follow the head node until it ends; return its exit status, or 2 where it cannot be had.
 
     Raises:
         UserError: this machine does not have the address that it was given.
@@ -44,12 +44,12 @@ def run_worker_node(settings: Settings, say: Callable[[str], None]) -> int:
     channel.beat()
     with contextlib.closing(channel), socket.create_server((own, 0)) as probe:
         channel.send(hello=mine | {"own_address": own, "port": probe.getsockname()[1]})
-        say(f"at machine 0 ({address}:{port}); waiting for the others and for its checks")
+        say(f"at the head node ({address}:{port}); waiting for the others and for its checks")
         return WorkerNode(settings, say, channel, own).stay()
 
 
 class WorkerNode:
-    """A machine that machine 0 knows."""
+    """A machine that the head node knows."""
 
     def __init__(self, settings: Settings, say: Callable[[str], None], channel: Channel, own: str) -> None:
         self._settings, self._say, self._channel, self._own = settings, say, channel, own
@@ -58,7 +58,7 @@ class WorkerNode:
         self._traces = processes.Traces()
 
     def stay(self) -> int:
-        """Do what machine 0 says until it ends the run; return the exit status."""
+        """Do what the head node says until it ends the run; return the exit status."""
         try:
             while True:
                 message = rendezvous_client.hear(self._channel, EVERY)
@@ -66,7 +66,7 @@ class WorkerNode:
                 if message is None:
                     if self._node is not None and self._node.ended:
                         self._channel.send(gone=f"Ray has ended there: {self._node.said()}")
-                        self._node = None  # machine 0 ends the run
+                        self._node = None  # the head node ends the run
                 elif "end" in message:
                     status, text = int(message["end"]), str(message["text"])
                     if status == 2:  # a line is a fault
@@ -91,12 +91,12 @@ class WorkerNode:
             return facts.look(**asked) | {"time": time.time()}
         if "again" in message:
             self._leave()
-            self._say("machine 0 starts the run again")
+            self._say("the head node starts the run again")
             return {"ready": True}
         return self._join(message["join"], message["run"], message["resources"], message["number"])
 
     def _fetch(self, path: str) -> None:
-        """Fetch a model of the hub that is not here yet; where it is then, machine 0 compares."""
+        """Fetch a model of the hub that is not here yet; where it is then, the head node compares."""
         spec, settings = self._settings.text("MODEL_PATH"), self._settings
         if not Path(path).is_dir() and not spec.startswith("builtin:"):
             with contextlib.suppress(models.ModelError):
@@ -117,7 +117,7 @@ class WorkerNode:
             self._node.wait()
         except ray_node.NodeError as error:
             return {"failed": f"{error}; its log: {log}"}
-        self._say(f"in {name}: Ray is up here; what the run prints is at machine 0")
+        self._say(f"in {name}: Ray is up here; what the run prints is at the head node")
         return {"joined": True}
 
     def _leave(self) -> None:
