@@ -10,6 +10,8 @@ from trainer.commands import no_such_run
 from trainer.knobs import AUTO
 from trainer.settings import Settings, UserError
 
+WEIGHTS = (".safetensors", ".bin")
+
 
 def run(settings: Settings, command: str, name: str) -> folders.Run:
     """Return the run of that name.
@@ -82,7 +84,10 @@ def model(settings: Settings, command: str, name: str, say: Callable[[str], None
         )
     try:
         cache, seed = settings.output / "cache" / "models", settings.integer("SEED")
-        return models.find(name, cache, seed, say).path, name
+        folder = models.find(name, cache, seed, say).path
+        if is_folder(Path(folder)) and not any(path.suffix in WEIGHTS for path in Path(folder).iterdir()):
+            raise UserError(f"{command}: {quoted(name)}: the folder has no weights, *{' or *'.join(WEIGHTS)}")
+        return folder, name
     except models.ModelError as error:
         names = [path.name for path in (settings.output / "runs").glob("*/")]
         hint = "" if "/" in name or ":" in name else f"; {no_such_run(name, names, settings.output / 'runs')}"
