@@ -368,6 +368,11 @@ HONEST: dict[str, tuple[str, Any, dict[str, Any]]] = {
         "for x in range(3):\n    try:\n        assert f(x) == x + 1\n        print('right')\n    except AssertionError as e:\n        print('wrong', e)",
         {},
     ),
+    "an end that is let go": (
+        "def f(x):\n    return x",
+        "try:\n    f(None)\n    assert False\nexcept Exception:\n    pass\nassert f(1) == 1",
+        {},
+    ),
     "a helper in a lambda": (
         "def f(x):\n    return x + 1",
         "def ok(x):\n    assert f(x) == x + 1\nrun = lambda g: g(1)\nrun(lambda x: ok(x))",
