@@ -68,6 +68,7 @@ parse() {
       [[ -n "$has_value" ]] || value=${value:-true}
       assign "$name" "$value"
     elif [[ "$name" == no_* && "${type_of[${name#no_}]:-}" == switch ]]; then
+      if [[ -n "$has_value" ]]; then unknown+=("$name (a value)"); fi
       assign "${name#no_}" false
     elif [[ -z "${env_of[$name]:-}" ]]; then
       unknown+=("$name")

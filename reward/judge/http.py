@@ -107,7 +107,7 @@ async def one_try(request: aiohttp.ClientRequest, send: aiohttp.ClientHandlerTyp
     except HttpProcessingError as error:  # a broken head, or a body that cannot be decompressed
         raise Failure("bad_reply", f"a reply that is no HTTP: {error.message}") from None
     except aiohttp.ClientError as error:
-        raise Failure("connection", f"{type(error).__name__}: {error}") from None
+        raise Failure("connection", str(error) or "the connection was lost") from None
     if response.status != 200:
         raise _refused(response, body)
     if not response.content_type.endswith("json"):
@@ -211,6 +211,6 @@ def failure_of(error: BaseException) -> Failure:
         if isinstance(cause, asyncio.TimeoutError):
             return Failure("timeout", "no reply in time")
         if isinstance(cause, aiohttp.ClientError):
-            return Failure("connection", f"{type(cause).__name__}: {cause}")
+            return Failure("connection", str(cause) or "the connection was lost")
         cause = cause.__cause__ or cause.__context__
     return Failure("bad_reply", f"{type(error).__name__}: {error}")

@@ -1,16 +1,19 @@
 """What can be known of tests, and of code, from their source alone. Standard library only; runs nothing."""
 
 import ast
+import copy
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from reward.sandbox import vacuous
 from reward.sandbox.free_names import BUILTINS, free
 from reward.sandbox.objects import QUESTIONS
 
 CHECKED = "__checked__"  # what tests call, once they are instrumented, when a check has run
+SWALLOWED = "__swallowed__"  # what they call where the failure of a check would be taken for nothing
 OF_BUILTINS = frozenset({*QUESTIONS, *dir(list), *dir(set)})  # attributes that say nothing of a class
 Function = (ast.FunctionDef, ast.AsyncFunctionDef)
 COMPOUND = (ast.If, ast.Try, ast.Match) if sys.version_info >= (3, 10) else (ast.If, ast.Try)
@@ -210,6 +213,11 @@ def shallow(node: ast.AST) -> Iterator[ast.AST]:
         yield from shallow(child)
 
 
+def yields(node: ast.AST) -> bool:
+    """Whether a function is a generator."""
+    return any(isinstance(each, (ast.Yield, ast.YieldFrom)) for body in node.body for each in shallow(body))  # type: ignore[attr-defined]
+
+
 def is_check(node: ast.AST) -> bool:
     """Whether a statement is a check by itself: an assert, or a call of unittest's or pytest's."""
     if isinstance(node, ast.Assert):
@@ -231,30 +239,50 @@ def _is_end(node: ast.AST) -> bool:
 
 
 def instrumented(tree: ast.Module) -> ast.Module:
-    """Return tests that call ``CHECKED`` after each check, where it is reached only if the check is good."""
-    tree.body = _instrument(tree.body)
+    """Return tests that call ``CHECKED`` after each check that can fail, where it is reached only if the check is good.
+
+    They call ``SWALLOWED`` where they catch the failure of one and make nothing of it.
+    """
+    tree.body = _instrument(tree.body, False)
     return tree
 
 
-def _instrument(statements: list[ast.stmt]) -> list[ast.stmt]:
+def has_checks(tree: ast.Module) -> bool:
+    """Whether there is a check that can fail."""
+    return CHECKED in ast.unparse(instrumented(copy.deepcopy(tree)))
+
+
+def _instrument(statements: list[ast.stmt], chosen: bool) -> list[ast.stmt]:
+    """Instrument statements; ``chosen``: getting there, into a branch or a handler, may be what is tested."""
     found: list[ast.stmt] = []
     for statement in statements:
+        inside = isinstance(statement, COMPOUND) or (chosen and not isinstance(statement, Function))
         for field in ("body", "orelse", "finalbody"):
             inner = getattr(statement, field, None)
             if inner:
-                setattr(statement, field, _instrument(inner))
+                setattr(statement, field, _instrument(inner, inside))
         for part in (*getattr(statement, "handlers", ()), *getattr(statement, "cases", ())):
-            part.body = _instrument(part.body)
+            part.body = _instrument(part.body, inside)
+        if isinstance(statement, ast.Try):
+            _note_swallowed(statement)
         if is_check(statement):
-            found += [statement, _call(statement)]
+            found += [statement] if vacuous.cannot_fail(statement) and not chosen else [statement, _call(statement)]
         else:
             found += [_call(statement), statement] if may_raise(statement) else [statement]
     return found
 
 
-def _call(statement: ast.stmt) -> ast.stmt:
-    place = {name: getattr(statement, name) for name in ("lineno", "col_offset", "end_lineno", "end_col_offset")}
-    return ast.Expr(ast.Call(ast.Name(CHECKED, ast.Load(), **place), [], [], **place), **place)
+def _note_swallowed(statement: ast.Try) -> None:
+    for handler in statement.handlers:
+        if vacuous.is_swallowed(statement, handler):
+            handler.body.insert(0, _call(handler.body[0], SWALLOWED))
+    if vacuous.is_dropped(statement):
+        statement.finalbody.insert(0, _call(statement.finalbody[0], SWALLOWED))
+
+
+def _call(statement: ast.stmt, name: str = CHECKED) -> ast.stmt:
+    place = {part: getattr(statement, part) for part in ("lineno", "col_offset", "end_lineno", "end_col_offset")}
+    return ast.Expr(ast.Call(ast.Name(name, ast.Load(), **place), [], [], **place), **place)
 
 
 SETS = ("mentioned", "asked", "of_solution", "classes", "called_at_top", "modules")

@@ -3,7 +3,8 @@
 import ast
 from collections.abc import Iterator
 
-from reward.sandbox.source import Function, Tests, is_check, may_raise, shallow
+from reward.sandbox import reach, source
+from reward.sandbox.source import Function, Tests, is_check, may_raise
 
 
 def fault(tests: Tests) -> str:
@@ -11,8 +12,12 @@ def fault(tests: Tests) -> str:
     tree = tests.tree
     if not any(is_check(node) or may_raise(node) for node in ast.walk(tree)):
         return "the tests check nothing: no assert, no assertion of unittest or pytest"
+    if where := reach.unreached(tests):
+        return f"the tests check only {where}"
+    if not source.has_checks(tree):
+        return "the tests check nothing: what they assert is true whatever the code does, as (f(1) == 2, 'text') is"
     runs = [*_runnable(tree, tests)]
-    generators = [node.name for node in runs if isinstance(node, ast.FunctionDef) and _yields(node)]
+    generators = [node.name for node in runs if source.yields(node)]
     if generators:
         return f"{generators[0]} of the tests is a generator, whose body never runs"
     if "check" in {node.name for node in tree.body if isinstance(node, Function)} - tests.called_at_top:
@@ -39,10 +44,6 @@ def _runnable(tree: ast.Module, tests: Tests) -> Iterator[ast.FunctionDef | ast.
             yield node
         elif isinstance(node, ast.ClassDef):
             yield from (each for each in node.body if isinstance(each, Function) and each.name.startswith("test"))
-
-
-def _yields(node: ast.AST) -> bool:
-    return any(isinstance(each, (ast.Yield, ast.YieldFrom)) for body in node.body for each in shallow(body))  # type: ignore[attr-defined]
 
 
 def _fixtures(node: ast.FunctionDef | ast.AsyncFunctionDef) -> str:

@@ -23,12 +23,21 @@ WORDS = frozenset(
         *("key", "keys", "token", "tokens", "secret", "secrets", "password", "passwords", "passwd", "pass", "pwd"),
         *("passphrase", "credential", "credentials", "cred", "creds", "auth", "authorization", "oauth", "bearer"),
         *("cookie", "cookies", "private", "cert", "certs", "certificate", "dsn", "webhook", "webhooks", "pat", "jwt"),
-        *("sas", "otp", "apikey", "signature", "license", "session", "connstr"),
+        *("sas", "otp", "apikey", "signature", "license", "session", "connstr", "pw", "passcode", "salt", "mnemonic"),
+        *("sshpass", "dbpass", "pgpass", "userpass", "redispass", "ftppass"),
+        *("seal", "unseal", "passwort", "kennwort", "authz", "masterkey"),
     ]
 )
 # ... or ends in one of these, as in PGPASSWORD and AUTHTOKEN, or holds these two in a row.
 ENDINGS = ("password", "passwd", "passphrase", "secret", "token", "apikey", "accesskey", "secretkey", "credentials")
-PAIRS = {("connection", "string"), ("conn", "str"), ("conn", "string"), ("access", "id")}
+PAIRS = {
+    ("connection", "string"),
+    ("conn", "str"),
+    ("conn", "string"),
+    ("access", "id"),
+    ("service", "account"),
+    ("seed", "phrase"),
+}
 # Names that a desktop, a shell or a container sets, and that only sound like one.
 HARMLESS = re.compile(
     r"(XDG|DBUS|GNOME|KDE|GDM)_?.*|(OLD)?PWD|(DESKTOP|TERM|ITERM)_SESSION(_ID)?|SESSION_MANAGER", re.I

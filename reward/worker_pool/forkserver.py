@@ -90,15 +90,19 @@ class Child(Generic[Place]):
         os.close(self.requests)
         os.close(self.answers)
 
-    def exchange(self, request: bytes, deadline: float, to_the_end: bool, on_wait: Callable[[], None]) -> bytes:
+    def exchange(self, request: bytearray, deadline: float, to_the_end: bool, on_wait: Callable[[], None]) -> bytes:
         """Return the line that it answers, which is all that it writes (``to_the_end``: until it closes its stdout).
+
+        The request is written from where it lies, with no copy (``frames.wipe``).
 
         Raises:
             Broken: it is not one line, or too long.
             TimeoutError: it is not there at ``deadline``.
         """
-        left, answer = memoryview(request), bytearray()
+        left, line_end, answer = memoryview(request), memoryview(b"\n"), bytearray()
         while True:
+            if not left:
+                left, line_end = line_end, line_end[:0]
             events = {self.answers: select.POLLIN} | ({self.requests: select.POLLOUT} if left else {})
             ready = frames.wait(events, deadline, on_wait)
             if not ready:
@@ -196,15 +200,20 @@ class Server(Generic[Place]):
         finally:
             child.end()
 
-    def _ask(self, child: Child[Place], request: bytes, seconds: float) -> Answer | None:
-        """Return the answer to a request, ``{"late": True}`` after ``seconds``; None where there is none to believe."""
+    def _ask(self, child: Child[Place], request: bytearray, seconds: float) -> Answer | None:
+        """Return the answer to a request, ``{"late": True}`` after ``seconds``; None where there is none to believe.
+
+        The request is wiped: it holds tests, and the next child may run code that searches its memory for them.
+        """
         try:
-            line = child.exchange(request + b"\n", time.monotonic() + seconds, self._one_shot, self._look)
+            line = child.exchange(request, time.monotonic() + seconds, self._one_shot, self._look)
             answer = json.loads(line)
         except (Broken, ValueError, RecursionError):
             return None
         except TimeoutError:
             return {"late": True}
+        finally:
+            frames.wipe(request)
         return answer if is_answer(answer, self._is_value) else None
 
     def _rest(self, seconds: float, problem: str) -> None:
@@ -215,7 +224,8 @@ class Server(Generic[Place]):
         self._greet()
         deadline = time.monotonic() + seconds
         while frames.wait({self._requests: select.POLLIN}, deadline, self._look):
-            number, _, _ = frames.receive(self._requests, NEVER, self._look)
+            number, _, request = frames.receive(self._requests, NEVER, self._look)
+            frames.wipe(request)
             self._reply(number, {"error": f"the grader's process does not start ({problem})"})
 
     def _greet(self) -> None:

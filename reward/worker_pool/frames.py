@@ -22,8 +22,10 @@ def pack(number: int, seconds: float, body: bytes) -> bytes:
     return HEADER.pack(number, seconds, len(body)) + body
 
 
-def receive(descriptor: int, deadline: float, on_wait: Callable[[], None] | None = None) -> tuple[int, float, bytes]:
-    """Return number, seconds and body of the next frame.
+def receive(
+    descriptor: int, deadline: float, on_wait: Callable[[], None] | None = None
+) -> tuple[int, float, bytearray]:
+    """Return number, seconds and body of the next frame; this process has no other copy of the body (``wipe``).
 
     Raises:
         Closed: the other side has ended.
@@ -33,16 +35,21 @@ def receive(descriptor: int, deadline: float, on_wait: Callable[[], None] | None
     return number, seconds, _read(descriptor, size, deadline, on_wait)
 
 
-def _read(descriptor: int, size: int, deadline: float, on_wait: Callable[[], None] | None = None) -> bytes:
-    data = bytearray()
-    while len(data) < size:
+def _read(descriptor: int, size: int, deadline: float, on_wait: Callable[[], None] | None = None) -> bytearray:
+    data, filled = bytearray(size), 0
+    while filled < size:
         if not wait({descriptor: select.POLLIN}, deadline, on_wait):
             raise TimeoutError
-        chunk = os.read(descriptor, min(size - len(data), 1 << 20))
-        if not chunk:
+        count = os.readv(descriptor, [memoryview(data)[filled:]])
+        if not count:
             raise Closed
-        data += chunk
-    return bytes(data)
+        filled += count
+    return data
+
+
+def wipe(body: bytearray) -> None:
+    """Overwrite a body: a child that is forked later has this process's memory, freed memory too."""
+    body[:] = bytes(len(body))
 
 
 def send(descriptor: int, data: bytes, deadline: float, on_wait: Callable[[], None] | None = None) -> None:

@@ -142,6 +142,8 @@ LONG = "n" * 300
 # --- what is typed ---
 TYPED: tuple[tuple[str | tuple[str, ...], str], ...] = (
     # data that cannot be read
+    ("eval {f}", "the folder has no weights"),
+    ("chat {f}", "the folder has no weights"),
     ("check --data {f}/nothing.jsonl", "there is no such file"),
     ("check --data {f}/empty.jsonl", "there are no rows"),
     ("check --data {f}/blank.jsonl", "there are no rows"),
@@ -501,6 +503,7 @@ CONFIG = ("ppo.yaml", "device/cpu.yaml", "reward/rule.yaml", "reward_model_confi
 # --- lines of bash ---
 SHELL: tuple[tuple[str, int, str], ...] = (
     ("$kit --", 2, "a flag without a name"),
+    ("$kit --dry_run --device cpu --no_dual_clip=5", 2, "--no_dual_clip: it takes no value"),
     ("$kit --=", 2, "a flag without a name"),
     ("$kit --=x", 2, "a flag without a name"),
     ("$kit ---", 2, "---: there is no such flag"),

@@ -343,4 +343,65 @@ HONEST: dict[str, tuple[str, Any, dict[str, Any]]] = {
         {},
     ),
     "a list of cases": ("print(input()[::-1])", [{"input": "ab\n", "output": "ba\n"}], {}),
+    "one of two answers": (
+        "def f(x):\n    return 3",
+        "try:\n    assert f(1) == 2\nexcept AssertionError:\n    assert f(1) == 3",
+        {},
+    ),
+    "one of several answers": (
+        "def f(x):\n    return 3",
+        "right = False\nfor wanted in (2, 3):\n    try:\n        assert f(1) == wanted\n        right = True\n    except AssertionError:\n        pass\nassert right",
+        {},
+    ),
+    "an assertion of the code's": (
+        "def f(x):\n    assert x > 0, 'positive'\n    return x",
+        "try:\n    f(-1)\nexcept AssertionError:\n    pass\nelse:\n    raise ValueError\nassert f(2) == 2",
+        {},
+    ),
+    "reached is good": (
+        "def f(x):\n    raise ValueError",
+        "try:\n    f(1)\n    assert False\nexcept ValueError:\n    assert True",
+        {},
+    ),
+    "failures that are printed": (
+        "def f(x):\n    return x + 1",
+        "for x in range(3):\n    try:\n        assert f(x) == x + 1\n        print('right')\n    except AssertionError as e:\n        print('wrong', e)",
+        {},
+    ),
+    "an end that is let go": (
+        "def f(x):\n    return x",
+        "try:\n    f(None)\n    assert False\nexcept Exception:\n    pass\nassert f(1) == 1",
+        {},
+    ),
+    "a helper in a lambda": (
+        "def f(x):\n    return x + 1",
+        "def ok(x):\n    assert f(x) == x + 1\nrun = lambda g: g(1)\nrun(lambda x: ok(x))",
+        {},
+    ),
+    "a mixin": (
+        "def f(x):\n    return x + 1",
+        "import unittest\nclass Base:\n    def test_a(self):\n        self.assertEqual(f(1), 2)\nclass T(Base, unittest.TestCase):\n    pass",
+        {},
+    ),
+    "a suite that is run by hand": (
+        "def f(x):\n    return x + 1",
+        "import unittest\nclass T(unittest.TestCase):\n    def test_a(self):\n        self.assertEqual(f(1), 2)\nif __name__ == '__main__':\n    suite = unittest.TestLoader().loadTestsFromTestCase(T)\n    unittest.TextTestRunner(verbosity=2).run(suite)",
+        {},
+    ),
+    "class methods and inner classes": (
+        "def f(x):\n    return x + 1",
+        "class TestF:\n    @classmethod\n    def test_a(cls): assert f(1) == 2\n    class TestG:\n        def test_b(self): assert f(2) == 3",
+        {},
+    ),
+    "isclose without an import": ("def f(x):\n    return 0.1 + 0.2", "assert isclose(f(1), 0.3)", {}),
+    "isclose of the code's import": (
+        "from math import isclose\ndef f(x):\n    return 0.1 + 0.2",
+        "assert isclose(f(1), 0.3)",
+        {},
+    ),
+    "isclose is what is asked for": (
+        "def isclose(a, b):\n    return abs(a - b) < 0.5",
+        "assert isclose(1, 1.2)\nassert not isclose(1, 2)",
+        {},
+    ),
 }

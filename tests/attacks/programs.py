@@ -254,6 +254,87 @@ ATTACKS: dict[str, Program] = {
         NEAR,
         {},
     ),
+    # What an error says is asked of the code, and what it raised leads the tests past their own names.
+    **{
+        f"an error's text that {name}": (
+            f"import os\nclass L:\n    def __str__(self):\n        {does}\n    __repr__ = __str__\n"
+            + raising("KeyError(L())"),
+            TESTS,
+            {},
+        )
+        for name, does in (
+            ("raises", "raise ValueError"),
+            ("exits", "os._exit(0)"),
+            ("is no text", "return 5"),
+            ("never ends", "while True: pass"),
+        )
+    },
+    **{
+        f"a name of the tests that is not reached: {name}": (code, tests, {})
+        for name, code, tests in (
+            ("except", raising("ValueError"), "try:\n    r = f(1)\nexcept ValueError:\n    pass\nassert r == 2"),
+            (
+                "except in a function",
+                raising("ValueError"),
+                "def test_f():\n    try:\n        r = f(1)\n    except ValueError:\n        pass\n    assert r == 2",
+            ),
+            ("a loop", "def f(x):\n    return []\n", "for r in f(1):\n    pass\nassert r == 2"),
+            (
+                "a loop in a function",
+                "def f(x):\n    return []\n",
+                "def test_f():\n    for r in f(1):\n        pass\n    assert r == 2",
+            ),
+            ("if", "def f(x):\n    return 0\n", "if f(1):\n    r = 2\nassert r == 2"),
+        )
+    },
+    # Names by which tests compare, and which they do not import.
+    "np": (
+        "class np:\n    allclose = isclose = staticmethod(lambda *a, **k: True)\n" + WRONG,
+        "assert np.allclose(f(1), 2)",
+        {},
+    ),
+    "np, an object": (
+        WRONG + "import types\nnp = types.SimpleNamespace(isclose=lambda *a, **k: True)\n",
+        "assert np.isclose(f(1), 2)",
+        {},
+    ),
+    **{
+        name: (WRONG + f"def {name}(*a, **k):\n    return True\n", f"assert {name}(f(1), 2)", {})
+        for name in ("isclose", "allclose", "array_equal")
+    },
+    "approx": (
+        "class R:\n    def __eq__(self, o): return True\ndef approx(x): return R()\ndef f(x): return R()\n",
+        "assert f(1) == approx(2)",
+        {},
+    ),
+    # Failures that the tests let go.
+    **{
+        f"a failure that is let go: {name}": (
+            "def f(x):\n    return 2\n",
+            "def t(x):\n" + "".join(f"    {line}\n" for line in lines) + "t(1)\nt(5)",
+            {},
+        )
+        for name, lines in {
+            "except": ("try:", "    assert f(x) == x + 1", "except AssertionError:", "    print('no')"),
+            "except Exception": ("try:", "    assert f(x) == x + 1", "except Exception as e:", "    print(e)"),
+            "finally": ("try:", "    assert f(x) == x + 1", "finally:", "    return"),
+        }.items()
+    },
+    "a result of unittest that nobody looks at": (
+        WRONG,
+        "import unittest\ndef check(candidate):\n    class T(unittest.TestCase):\n        def test_a(self): self.assertIsNotNone(candidate)\n        def test_b(self): self.assertEqual(candidate(1), 2)\n    unittest.TextTestRunner().run(unittest.defaultTestLoader.loadTestsFromTestCase(T))",
+        {"entry_point": "f"},
+    ),
+    "a class method of a test class": (
+        WRONG,
+        "class TestF:\n    def test_a(self): assert f(1) == 7\n    @classmethod\n    def test_b(cls): assert f(1) == 2",
+        {},
+    ),
+    "a test class in a test class": (
+        WRONG,
+        "class TestF:\n    def test_a(self): assert f(1) == 7\n    class TestG:\n        def test_b(self): assert f(1) == 2",
+        {},
+    ),
     # Objects that lie.
     **{
         f"a liar: {name}": (LYING, tests, {})
@@ -554,4 +635,28 @@ UNSCORED = {  # tests that test nothing
     "expected failures": "import unittest\nfrom solution import f\nclass T(unittest.TestCase):\n    @unittest.expectedFailure\n    def test_it(self):\n        self.assertEqual(f(1), 3)",
     "a library that is missing": "import nothing_of_this_name\nassert f(1) == 2",
     "another module": "from my_solution import f\nassert f(1) == 2",
+    # Checks that hold whatever the code does.
+    "a tuple": "assert (f(1) == 2, 'it is not')",
+    "a list": "assert [f(1) == 2]",
+    "a list of verdicts": "assert [f(x) == x + 1 for x in range(3)]",
+    "a generator of verdicts": "assert (f(x) == x + 1 for x in range(3))",
+    "a dict": "assert {'right': f(1) == 2}",
+    "a lambda": "assert lambda: f(1) == 2",
+    "or": "assert f(1) == 2 or True",
+    "a constant after a call": "f(1)\nassert True",
+    "a comparison of constants": "f(1)\nassert 1 == 1",
+    "a tuple in unittest": "import unittest\nfrom solution import f\nclass T(unittest.TestCase):\n    def test_it(self):\n        self.assertTrue((f(1) == 2, 'it is not'))",
+    # Checks that nothing runs.
+    "a function that nobody calls": "def verify():\n    assert f(1) == 2",
+    "a class that nobody makes": "class Checks:\n    def test_it(self):\n        assert f(1) == 2",
+    "a method that no runner finds": "import unittest\nfrom solution import f\nclass T(unittest.TestCase):\n    def check_it(self):\n        self.assertEqual(f(1), 2)",
+    "a coroutine that nobody awaits": "async def go():\n    assert f(1) == 2\ngo()",
+    "a generator that nobody runs": "def go():\n    yield\n    assert f(1) == 2\ngo()",
+    "an async generator": "async def test_it():\n    assert f(1) == 2\n    yield",
+    "if False": "if False:\n    assert f(1) == 2",
+    "another guard": "if __name__ == 'tests':\n    assert f(1) == 2",
+    "the guard's other side": "if __name__ != '__main__':\n    assert f(1) == 2",
+    "a test that is skipped": "import pytest\n@pytest.mark.skip\ndef test_it():\n    assert f(1) == 2",
+    "a unittest that is skipped": "import unittest\nfrom solution import f\nclass T(unittest.TestCase):\n    @unittest.skip('later')\n    def test_it(self):\n        self.assertEqual(f(1), 2)",
+    "their own function": "def test_it():\n    f = lambda x: x + 1\n    assert f(1) == 2",
 }

@@ -12,6 +12,8 @@ from trainer.settings.knobs import AUTO
 from trainer.settings.settings import Settings
 from trainer.user_error import UserError
 
+WEIGHTS = (".safetensors", ".bin")
+
 
 def run(settings: Settings, command: str, name: str) -> folders.Run:
     """Return the run of that name.
@@ -84,7 +86,10 @@ def model(settings: Settings, command: str, name: str, say: Callable[[str], None
         )
     try:
         cache, seed = settings.output / "cache" / "models", settings.integer("SEED")
-        return models.find(name, cache, seed, say).path, name
+        found_model = models.find(name, cache, seed, say).path
+        if is_folder(Path(found_model)) and not any(path.suffix in WEIGHTS for path in Path(found_model).iterdir()):
+            raise UserError(f"{command}: {quoted(name)}: the folder has no weights, *{' or *'.join(WEIGHTS)}")
+        return found_model, name
     except models.ModelError as error:
         names = [path.name for path in (settings.output / "runs").glob("*/")]
         hint = "" if "/" in name or ":" in name else f"; {no_such_run(name, names, settings.output / 'runs')}"

@@ -183,6 +183,10 @@ def _faults_of_flags(environ: Mapping[str, str], knobs: Sequence[Knob]) -> list[
     flags = [knob.flag for knob in knobs] + [f"no_{knob.flag}" for knob in knobs if knob.type == "switch"]
     faults = []
     for name in filter(None, environ.get("KIT_UNKNOWN", "").split("\n")):
+        if name.endswith(" (a value)"):
+            flag = name.removesuffix(" (a value)")
+            faults.append(f"--{flag}: it takes no value; write --{flag}, or --{flag.removeprefix('no_')}=false")
+            continue
         if name.endswith(" (no value)"):
             flag = name.removesuffix(" (no value)")
             faults.append(f"--{flag}: a value is missing; write --{flag} VALUE or --{flag}=VALUE")

@@ -14,12 +14,13 @@ NAMES = (
     r"s|sep|bos|eos|sot|eot|eom|eod|eoh|eoa|sop|eop|cls|pad|unk|mask|endoftext|startoftext|think|thinking|thought|"
     r"reasoning|reflection|scratchpad|system|user|assistant|human|model|ai|bot|role|turn|channel|tool|tools|toolcall|"
     r"function|functions|invoke|parameter|observation|instruction|instructions|"
+    r"results|co|reponame|filename|eosys|image|box|quad|ref|fim-\w{2,8}|global-img|ifm\|\w{1,40}|0x[0-9a-f]{2}|2[a-z]{2,5}|"
     r"(?:unused|extra|ctrl|reserved|special|dummy|placeholder|pad|unk|control)\d+"
 )
 # Tags in square brackets, beside those of two words, which are known by their underscore.
 TAGS = (
     "INST|IMG|CLS|SEP|MASK|PAD|UNK|BOS|EOS|EOT|EOM|THINK|ARGS|CALL|TOOL|TOOLS|SYSTEM|USER|ASSISTANT|HUMAN|BOT|PREFIX|"
-    r"MIDDLE|SUFFIX|AUDIO|PAD\d+|[gs]MASK|unused\d+|control_\d+|extra_id_\d+|(?:start|end)_header_id"
+    r"MIDDLE|SUFFIX|AUDIO|TRANSCRIBE|REF|EOH|SYS|PLHD|multimodal|@[BE]OS@|PAD\d+|[gs]MASK|unused\d+|control_\d+|extra_id_\d+|(?:start|end)_header_id"
 )
 OF_CPP = "t|map|set|list|ptr|view|traits|variable"  # ends of names that code has in angle brackets: vector<size_t>
 ROLES = "User|Assistant|Human|System|USER|ASSISTANT|HUMAN|SYSTEM"
@@ -30,8 +31,9 @@ CONTROL = re.compile(
     rf"|<(?=/?(?:\w{{1,20}}:)?(?!\w*_(?:{OF_CPP})>)\w*[_\u2581][\w\u2581-]{{0,60}}>)"  # <start_of_turn>
     r"|<(?=/?[A-Z][A-Z0-9]{2,60}>|</?[A-Z]{2,60}>>)"  # <EOT> <<SYS>>
     r"|\[(?=\|(?!\s)[^\[\]\n|]{1,60}(?<!\s)\|\])"  # [|assistant|]
+    r"|<(?=\[[^\s\[\]<>]{2,40}\]>)"  # <[fim-suffix]>
     rf"|\[(?=/?(?:{TAGS}|[A-Z]{{1,30}}(?:_[A-Z0-9]{{1,30}}){{1,6}})\])"  # [INST] [TOOL_RESULTS]
-    r"|\](?=~!?b[\[\]]|!p~\[|<\][^\[\]\n]{1,40}\[>\[)|\[(?=e~\[)"  # ]~b] [e~[
+    r"|\](?=~!?b[\[\]]|![a-z]~\[|<\][^\[\]\n]{1,40}\[>\[)|\[(?=e~\[)"  # ]~b] [e~[
     r"|(?<!>)>>(?=[A-Z]{3,20}(?:_[A-Z]{1,20})?<<)|\|\|\|(?=[A-Z_]{3,40}\|\|\|)"  # >>ANSWER<< |||IP_ADDRESS|||
     rf"|\b(?:{ROLES})(?=:(?!:))|\#{{1,6}}[ \t]{{0,8}}(?:Instructions?|Response|Input|Output)(?=:)"
 )

@@ -19,10 +19,14 @@ TAGS = re.compile(r"</?(?!think)[a-z][a-z0-9]{0,15}\s{0,4}/?>|\\[nrt](?![a-z])|\
 # Marks that no question has for an answer, unlike those of a programming language.
 SAYS_NOTHING = re.compile(
     r"[\s.,:;!?'\"`\u2010-\u2027\u2030-\u205e\u2e00-\u2e7f\u3001-\u301f\u30fb\uff01\uff0c\uff0e\uff1a\uff1b\uff1f\uff61"
-    r"-\uff65\u00a1\u00a7\u00b6\u00b7\u00bf\u00ab\u00bb\u060c\u061b\u061f\u0964\u0965-]+"
+    r"-\uff65\u00a1\u00a7\u00b6\u00b7\u00bf\u00ab\u00bb\u060c\u061b\u061f\u0964\u0965\u2800-]+"
 )
 # A line of Markdown that has no words: the marks of a heading, a rule, a fence, an empty table.
-RULE = re.compile(r"\#{1,6}|\*{2,9}|_{2,9}|={3,}|~{3,}|`{3,}\w{0,12}|>{1,3}|\|[ :-]{0,9}[ -][|: -]*")
+RULE = re.compile(
+    r"\#{1,6}|\*{2,9}|_{2,9}|={3,}|~{3,}|`{3,}\w{0,12}(?:`{3,})?|>{1,3}|\|[ :-]{0,9}[ -][|: -]*"
+    r"|(?:</?(?:answer|solution|reasoning|response|final|result|output|think|thinking)>\s{0,9})+",
+    re.I,
+)
 BOLD = re.compile(r"\*\*|__")
 UNSPACED = re.compile("[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
 HAN_OR_KANA = re.compile("[\u3040-\u30ff\u3400-\u9fff]")
@@ -52,6 +56,7 @@ SOLO, STEM, LINK, INNER = map(_words, ("solo", "stem", "link", "inner"))
 SOLO_PARTS, STEM_PARTS, LINK_PARTS = map(_words, ("solo_parts", "stem_parts", "link_parts"))
 WORDS = SOLO | STEM | LINK | INNER
 NUMBERED = frozenset(plain("step paso etape schritt passo stap steg krok adim langkah шаг 步 ステップ 단계").split())
+ANNOUNCED = re.compile(rf"\b(?:{'|'.join(map(plain, WORD_FILE['phrases'].strip().splitlines()))})\b")
 COUNT = {"one": "1", "two": "2", "three": "3", "four": "4", "five": "5"}
 PARTS = re.compile("|".join(sorted(SOLO_PARTS | STEM_PARTS | LINK_PARTS, key=len, reverse=True)))
 
@@ -89,7 +94,7 @@ def _is_empty(text: str) -> bool:
         return True
     tokens: list[str] = []
     kinds = set()
-    words = plain(TAGS.sub(" ", html.unescape(text))).split()
+    words = ANNOUNCED.sub("solution", plain(TAGS.sub(" ", html.unescape(text)))).split()
     for token in (token for word in words for token in _split(word)):
         if not (kind := _kind(token, tokens)):
             return _spelt_out(text)

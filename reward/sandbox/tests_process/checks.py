@@ -37,7 +37,11 @@ def run(job: dict[str, Any], link: Link) -> None:
             _programs(job, link)
     except BaseException as error:
         link.settle()
-        if isinstance(error, (ImportError, NameError)) and not link.is_of_code(error) and not _is_missing(error, job):
+        if (
+            isinstance(error, (ImportError, NameError))
+            and not link.is_of_code(error)
+            and not _is_missing(error, job, link)
+        ):
             raise Unsupported(f"the tests themselves fail: {error}") from None
         raise
     finally:
@@ -45,12 +49,14 @@ def run(job: dict[str, Any], link: Link) -> None:
     link.settle()
 
 
-def _is_missing(error: ImportError | NameError, job: dict[str, Any]) -> bool:
-    """Whether the name that the tests did not find is one that the code is to define."""
+def _is_missing(error: BaseException, job: dict[str, Any], link: Link) -> bool:
+    """Whether the tests did not find a name because of the code: it is to define it, or led them past where they do."""
     if isinstance(error, ImportError):
         return error.name == "solution"
-    name, entry = str(error.name), job.get("entry_point")
-    if isinstance(error, UnboundLocalError) or free_names.is_library(free_names.ALIASES.get(name, name)):
+    name, entry = str(getattr(error, "name", "")), job.get("entry_point")
+    if isinstance(error, UnboundLocalError) or name in free_names.free(job["tests"])[1]:
+        return link.asked > 0
+    if free_names.is_library(free_names.ALIASES.get(name, name)):
         return False
     return name == entry if entry else name in suite.Plan.of(job).asked
 

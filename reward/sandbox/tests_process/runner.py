@@ -42,7 +42,9 @@ class Runner:
             setup_class()
         for name in [name for each in reversed(kind.__mro__) for name in vars(each)]:
             method = getattr(kind, name, None)
-            if name.startswith("test") and isinstance(method, types.FunctionType):
+            if name.startswith("Test") and isinstance(method, type) and not isinstance(method, Mirror):
+                self._class(method)
+            elif name.startswith("test") and isinstance(method, (types.FunctionType, types.MethodType)):
                 test = kind()
                 marks = [*getattr(kind, "pytestmark", []), *getattr(method, "pytestmark", [])]
                 for before in ("setup_method", "setup"):

@@ -7,10 +7,12 @@ a check was reached and good; a test that skips because of what the code did is 
 
 import ast
 import builtins
+import contextlib
 import importlib
 import re
 import sys
 import types
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +23,14 @@ from reward.sandbox.tests_process.mirror import Mirror
 from reward.sandbox.tests_process.remote import CodeError, Link, Unsupported
 from reward.sandbox.tests_process.runner import Runner, finish
 
-TOOLS = {*dir(builtins), *sys.stdlib_module_names}
+# Names by which tests compare, where they do not import them: a library's, never the code's.
+COMPARERS = {
+    **dict.fromkeys(("isclose", "isnan", "fsum"), "math"),
+    **dict.fromkeys(("allclose", "array_equal"), "numpy"),
+    **dict.fromkeys(("assert_allclose", "assert_array_equal", "assert_almost_equal"), "numpy.testing"),
+    **dict.fromkeys(("approx", "raises"), "pytest"),
+}
+TOOLS = {*dir(builtins), *sys.stdlib_module_names, *free_names.ALIASES, *COMPARERS, "pytest"}
 METHOD = re.compile(r"(\w+)\(\)\.(\w+)")  # an entry point as LeetCode's data sets have it: Solution().solve
 
 
@@ -74,10 +83,12 @@ def run(job: dict[str, Any], link: Link) -> None:
     plan = Plan.of(job)
     names, code = _load(plan, job["code"], link)
     checked: list[int] = []
+    failed: list[BaseException | None] = []  # checks, whatever the tests made of it
     module = types.ModuleType("__main__")
     sys.modules["__main__"] = module
     space = module.__dict__
     space.update({"__builtins__": builtins, source.CHECKED: lambda: checked.append(1)})
+    space[source.SWALLOWED] = lambda: _note_failure(sys.exc_info()[1], failed, link)
     space.update({name: value for name, value in code.items() if name in plan.asked})
     _libraries(plan.asked - free_names.BUILTINS - code.keys(), space)
     if plan.before:
@@ -88,12 +99,14 @@ def run(job: dict[str, Any], link: Link) -> None:
     if candidate is not None:
         space["candidate"] = candidate
     present = dict(space)
-    _without_runners(plan)
+    _without_runners(plan, failed)
     _execute(compile(plan.run, "tests.py", "exec"), space)
     own = {name: value for name, value in space.items() if present.get(name) is not value}
     if plan.entry and callable(own.get("check")) and "check" not in plan.called_at_top:
         finish(own["check"](candidate))
     Runner(link).run(own.values())
+    if failed:
+        raise AssertionError("a check failed, and the tests went on")
     _verify(link, plan, job, len(checked), names, code)
 
 
@@ -169,7 +182,10 @@ def _libraries(missing: set[str], space: dict[str, Any]) -> None:
     """Import what the tests use without importing it."""
     for name in missing:
         library = free_names.ALIASES.get(name, name)
-        if free_names.is_library(library) and (library in sys.stdlib_module_names or library == "numpy"):
+        if name in COMPARERS:
+            with contextlib.suppress(ImportError):
+                space[name] = getattr(importlib.import_module(COMPARERS[name]), name)
+        elif free_names.is_library(library) and (library in sys.stdlib_module_names or library == "numpy"):
             space[name] = importlib.import_module(library)
 
 
@@ -189,11 +205,31 @@ def _candidate(plan: Plan, code: dict[str, Any]) -> Any:
     return OBJECTS.link.operate("attribute", (code[method[1]](), method[2]), {})
 
 
-def _without_runners(plan: Plan) -> None:
-    """Let ``unittest.main()`` and ``pytest.main()`` return: what they would run is run here."""
+def _note_failure(error: BaseException | None, failed: list[BaseException | None], link: Link) -> None:
+    """Note a failed check of the tests' own; the code may raise AssertionError where tests want it to."""
+    if isinstance(error, AssertionError) and not link.is_of_code(error):
+        failed.append(error)
+
+
+def _without_runners(plan: Plan, failed: list[BaseException | None]) -> None:
+    """Let ``unittest.main()`` and ``pytest.main()`` return: what they would run is run here.
+
+    Other runners of unittest's do run, and return a result that the tests may not look at.
+    """
     for name in {"unittest", "pytest"} & plan.modules:
-        library = importlib.import_module(name)
-        library.main = lambda *_, **__: None  # type: ignore[attr-defined]
+        library: Any = importlib.import_module(name)
+        library.main = lambda *_, **__: None
+        if name == "unittest":
+            for method in ("addFailure", "addError"):
+                setattr(library.TestResult, method, _noting(getattr(library.TestResult, method), failed))
+
+
+def _noting(method: Callable[..., None], failed: list[BaseException | None]) -> Callable[..., None]:
+    def noted(self: Any, test: Any, error: Any) -> None:
+        failed.append(error[1])
+        method(self, test, error)
+
+    return noted
 
 
 def _execute(code: types.CodeType, space: dict[str, Any]) -> None:

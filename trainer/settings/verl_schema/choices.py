@@ -147,6 +147,7 @@ CHOICES: dict[str, tuple[Reader, ...]] = {
     "trainer.resume_mode": (compared("verl/trainer/ppo/v1/trainer_base.py", "self.config.trainer.resume_mode"),),
     "reward.reward_manager.source": (words("register", "importlib"),),
     "model_engine": (words("dp"),),
+    "global_profiler.tool": (compared("verl/utils/profiler/profile.py", "self._tool"),),
     "critic.loss_agg_mode": (lambda: iter(classes()["ActorConfig"]["loss_agg_mode"].choices),),  # one function's words
 }
 # Of these a module of the user's may register more.

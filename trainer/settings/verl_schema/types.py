@@ -30,6 +30,11 @@ OPEN = (
     "reward.reward_kwargs",
     "actor_rollout_ref.rollout.custom",
 )
+# What ray.init takes of these.
+OF_RAY = {
+    **dict.fromkeys(("num_cpus", "num_gpus", "object_store_memory", "_memory", "dashboard_port"), "int"),
+    **dict.fromkeys(("include_dashboard", "ignore_reinit_error", "log_to_driver", "local_mode"), "bool"),
+}
 
 
 @dataclass(frozen=True)
@@ -196,7 +201,8 @@ def kind_of(key: str) -> Kind:
         UnknownKeyError: there is none, neither in verl's files nor in its dataclasses.
     """
     if any(key == each or key.startswith(f"{each}.") for each in OPEN):
-        return ANY
+        of_ray = OF_RAY.get(key.removeprefix("ray_kwargs.ray_init."))
+        return Kind(frozenset({of_ray}), optional=True) if of_ray else ANY
     node: Any = tree()
     kind, seen = Kind(section="*"), ""
     for part in key.split("."):

@@ -28,6 +28,7 @@ RANGES = (
     (r"\.(log_prob_min_clamp|loss_max_clamp)", ""),
 )
 UNLIMITED = re.compile(r"clip|threshold|_clamp")  # infinity is no limit
+SEVERAL = re.compile(r"_(files|modules)$|\.logger$")  # a text, or a list of them
 LONGEST = 80
 
 
@@ -50,7 +51,9 @@ def faults(key: str, value: object) -> list[str]:
 
 
 def _named(key: str, kind: Kind) -> Kind:
-    """Return the kind of a setting whose default is null and which no dataclass has: by its knob, or by its name."""
+    """Return the kind of a setting with what its name says, where no dataclass of verl's has it."""
+    if kind.names == {"str", "list"} and not kind.field and not SEVERAL.search(key):
+        return replace(kind, names=frozenset({"str"}))
     if kind.names or kind.section or kind is ANY or kind.default is not None:
         return kind
     knob = knob_of(key)
@@ -102,6 +105,8 @@ def nearest_word(value: str, known: tuple[str, ...]) -> str:
 
 def _fits(name: str, key: str, kind: Kind, value: object) -> bool:
     if name == "str":
+        if isinstance(value, bool):
+            return False
         return isinstance(value, str | int | float) and not ("float" in kind.names and isinstance(value, int | float))
     if name == "bool":
         return isinstance(value, bool) or (isinstance(value, int) and value in (0, 1))
