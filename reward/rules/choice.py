@@ -35,7 +35,7 @@ SIGNED = re.compile(r"\AA ?[:\uff1a]\s*(?=\S)")  # 'A: ', of a prompt with quest
 # A lower-case letter counts where words name it: 'b is correct', 'i choose b'.
 NAMED_LOWER = re.compile(
     r"\A\W*([a-j])\W? (?:is|was|seems|looks|fits)\b"
-    r"|\b(?:is|be|it's|pick|choose|select|chose|with|think|option|choice|letter) \(?([b-hj]|a(?=\W*\Z))(?![\w'-])",
+    r"|\b(?:is|be|it's|pick|choose|select|chose|with|think|option|choice|letter):? \(?([b-hj]|a(?=\W*\Z))(?![\w'-])",
     re.IGNORECASE,
 )
 LABELLED = re.compile(r"\W*(?:(?:option|choice|answer) \W*)?(\d{1,2})(?:\W*|\W*[).:,]\s.*)", re.IGNORECASE | re.DOTALL)
@@ -48,6 +48,7 @@ SAYS = re.compile(r".*\b(?:is|be|it's)\s", re.DOTALL)
 LOWER = re.compile(r"\W*(?:(?:option|choice|letter) )?\(?([a-j])\W*", re.IGNORECASE)
 EDGES = " \t\r\n.:,;()-"
 LONGEST_CHOICE = 1_024
+ANY_LETTER = re.compile(r"(?<![A-Za-z0-9])[A-Z](?![A-Za-z0-9])")
 CHOSEN = re.compile(r"(?:[故应應]?[选選]择?|选项|選項)[^A-Za-z\n]{0,4}(?=[A-J](?![A-Za-z]))")
 # "A bird is ..." and "I think ..." begin with a word, "A is right" and "I would be right" with a letter.
 WORD = {
@@ -265,7 +266,10 @@ def score(response: str, ground_truth: Any, extra: Extra) -> float:
         if text is not None:
             if place is answer.said and correction and (corrected := _letter(correction[1], letters, [])):
                 return float(corrected == right)
-            return float((_labelled(text, labels) or _letter(text, letters, choices)) == right)
+            found = _labelled(text, labels) or _letter(text, letters, choices)
+            if place is answer.said and found is None and not ANY_LETTER.search(text):
+                found = _last(end[end.rfind(text) + len(text) :], letters, choices)  # 'Answer = 7. Option B is right'
+            return float(found == right)
     return float((_labelled(end, labels) or _last(end, letters, choices)) == right)
 
 

@@ -15,9 +15,9 @@ from reward.rules.rule import Extra, Outcome, Rule
 LONGEST = 131_072  # characters of code
 
 
-def extract(response: str) -> str:
-    """Return the code of a response (``fences.code``)."""
-    return fences.code(response)
+def extract(response: str, name: str = "") -> str:
+    """Return the code of a response, that which defines ``name`` first (``fences.code``)."""
+    return fences.code(response, name)
 
 
 def check(ground_truth: Any, extra: Extra) -> None:
@@ -35,7 +35,8 @@ def score(response: str, ground_truth: Any, extra: Extra) -> Outcome:
     from reward.sandbox.run import run_tests
 
     wanted = code_tests.job(ground_truth, extra)
-    code = _completed(extract(response), code_tests.prompt(extra), wanted.get("entry_point"))
+    name = str(wanted.get("entry_point") or wanted.get("fn_name") or "")
+    code = _completed(extract(response, name), code_tests.prompt(extra), wanted.get("entry_point"))
     if not code.strip() or len(code) > LONGEST:
         return Outcome(0.0)
     try:

@@ -25,6 +25,11 @@ CURRENCY = re.compile(r"\\?\$ ?(?=\d[\d,]*(?:\.\d+)?(?: [A-Za-z]{2}|[.;!?)]?\s*(
 PHRASE = re.compile(
     r"\$?[\d.,]+(?: (?!and\b|or\b|to\b|times\b|plus\b|minus\b|over\b)[A-Za-z]{3,20}){1,3}(?: \d[\d.,]*)? [A-Za-z .]+"
 )
+# A response that is one expression ('6-5i', 'x^2+1', '(1, 2)') and no words.
+EXPRESSION = re.compile(
+    r"(?=.*[A-Za-z(^])(?!.*=.*=)(?!.*(?<![A-Za-z])(?!sqrt|pi|sin|cos|tan|log|ln|exp)[A-Za-z]{2})[\w+*/^().,=\- ]{1,64}",
+    re.ASCII,
+)
 SUM = re.compile(r"(?<=\d) (?:\(\d[^()]*[-+*/=\u00d7][^()]*\)|as \d[^\n]*)\Z")  # how a number was reached
 LEAD = re.compile(r".*(?:\b(?:is|are|equals|be)|:|=)\s", re.DOTALL)  # what a sentence says before its answer
 ALTERNATIVE = re.compile(
@@ -45,7 +50,7 @@ def finals(response: str) -> tuple[str, ...]:
         return found
     for place in (answer.tagged, answer.hashed):
         if (text := place(end)) is not None:
-            return boxes(text) or (_opening(text) if place is answer.hashed else text,)
+            return boxes(text) or (_opening(text) if place is answer.hashed else _one(answer.said(text) or text),)
     sentence = answer.said(end)
     one = _last(end) if sentence is None else _one(sentence)
     return () if one is None else (one,)
@@ -61,7 +66,7 @@ def _last(text: str) -> str | None:
     """The last formula or number, whichever comes later."""
     formulas = list(FORMULA.finditer(text))
     if not formulas:
-        return number.last(text)
+        return text.strip() if EXPRESSION.fullmatch(text.strip()) else number.last(text)
     formula = formulas[-1]
     after = CURRENCY.sub("", text[formula.end() :])
     return number.last(after) or next(filter(None, formula.groups()), "").strip()

@@ -18,7 +18,7 @@ from reward.sandbox import faults, free_names, source, wire
 from reward.sandbox.mirror import Mirror
 from reward.sandbox.objects import OBJECTS
 from reward.sandbox.remote import CodeError, Link, Unsupported
-from reward.sandbox.runner import Runner, finish
+from reward.sandbox.runner import Runner, finish, is_skip
 from reward.sandbox.source import Tests
 
 TOOLS = {*dir(builtins), *sys.stdlib_module_names}
@@ -204,3 +204,7 @@ def _execute(code: types.CodeType, space: dict[str, Any]) -> None:
         assert OBJECTS.link is not None
         if stop.code not in (None, 0) or OBJECTS.link.errors:  # type: ignore[attr-defined]
             raise AssertionError("the tests exit with an error") from None
+    except BaseException as error:
+        if is_skip(error):
+            raise Unsupported(f"the tests skip all: {error}") from None
+        raise
