@@ -16,7 +16,7 @@ LANGUAGE = re.compile(r"[\s{.]*([\w+#-]*)")
 TAGGED = re.compile(
     r"(?:\[PYTHON\]|\[BEGIN\]|<code>|<answer>)\s*?\n?(.*?)(?:\[/PYTHON\]|\[DONE\]|</code>|</answer>|\Z)", re.DOTALL
 )
-WHOLE = re.compile(r"^```[ ]*(?:python|py)[^\n]*\n(.*)^```[ \t]*$", re.DOTALL | re.MULTILINE | re.IGNORECASE)
+OPENED = re.compile(r"^```[ ]*(?:python|py)[^\n]*\n", re.MULTILINE | re.IGNORECASE)
 GLUED = re.compile(r"^(.*[^\s`~].*?)[ \t]*((?:```|~~~)[\w+-]{0,20})[ \t\r]*$", re.MULTILINE)
 
 
@@ -59,7 +59,7 @@ def code(response: str, name: str = "") -> str:
     """
     response = _without_thoughts(response, _is_python)
     if name:
-        defines = re.compile(rf"^\s*(?:async\s+def|def|class)\s+{re.escape(name)}\b", re.MULTILINE)
+        defines = re.compile(rf"^[ \t]*(?:async\s+def|def|class)\s+{re.escape(name)}\b", re.MULTILINE)
         own = [each for each in blocks(response) if each.language in PYTHON and defines.search(each.content)]
         if own:
             return own[-1].content
@@ -67,9 +67,10 @@ def code(response: str, name: str = "") -> str:
     if _is_python(found) and found is not response:
         return found
     # Code whose text has fences of its own: from its opening to the last closing one.
-    whole = WHOLE.search(response[-LONGEST:])
-    if whole and _is_python(whole[1]):
-        return whole[1]
+    opened = OPENED.search(response)
+    whole = response[opened.end() : response.rfind("\n```") + 1] if opened else ""
+    if whole and _is_python(whole):
+        return whole
     before = re.split(r"^(?:```|~~~)", response[-LONGEST:], maxsplit=1, flags=re.MULTILINE)[0]
     tagged = TAGGED.search(before)
     return next((text for text in (tagged[1] if tagged else "", before) if text.strip() and _is_python(text)), found)
@@ -91,7 +92,8 @@ def _without_thoughts(response: str, fits: Callable[[str], bool]) -> str:
 
 def _pick(response: str, languages: frozenset[str], fits: Callable[[str], bool], others: bool) -> str:
     found = blocks(response)
-    if not any(block.language in languages and fits(block.content) for block in found):
+    has_marks = "```" in response or "~~~" in response  # else a long line takes the square of its length
+    if has_marks and not any(block.language in languages and fits(block.content) for block in found):
         # CommonMark wants a fence on a line of its own; a model forgets it.
         apart = blocks(GLUED.sub(r"\1\n\2", response[-LONGEST:]))
         if any(block.language in languages and fits(block.content) for block in apart) or not found:
