@@ -16,9 +16,9 @@ from reward.support.errors import GraderTimeout
 LONGEST = 131_072  # characters of code
 
 
-def extract(response: str) -> str:
-    """Return the code of a response (``fences.code``)."""
-    return fences.code(response)
+def extract(response: str, name: str = "") -> str:
+    """Return the code of a response, that which defines ``name`` first (``fences.code``)."""
+    return fences.code(response, name)
 
 
 def check(ground_truth: Any, extra: Extra) -> None:
@@ -36,7 +36,8 @@ def score(response: str, ground_truth: Any, extra: Extra) -> Outcome:
     from reward.sandbox.run import run_tests
 
     wanted = code_tests.job(ground_truth, extra)
-    code = _completed(extract(response), code_tests.prompt(extra), wanted.get("entry_point"))
+    name = str(wanted.get("entry_point") or wanted.get("fn_name") or "")
+    code = _completed(extract(response, name), code_tests.prompt(extra), wanted.get("entry_point"))
     if not code.strip() or len(code) > LONGEST:
         return Outcome(0.0)
     try:
@@ -50,7 +51,7 @@ def _completed(code: str, prompt: str, entry: str | None) -> str:
     """Return code with the prompt that it goes on from, or whose imports and helpers it relies on."""
     if not prompt or not entry:
         return code
-    if not re.search(rf"^\s*(?:async\s+def|def|class)\s+{re.escape(entry)}\b", code, re.MULTILINE):
+    if not re.search(rf"^[ \t]*(?:async\s+def|def|class)\s+{re.escape(entry)}\b", code, re.MULTILINE):
         return f"{prompt}{code}"  # a completion goes on where the prompt ends
     if "from __future__" in code or not code_tests.is_python(prompt):
         return code

@@ -1,4 +1,4 @@
-"""GSM8K: the number that follows the last ``####``, else the last 'answer is', else the last number.
+"""GSM8K: the number after the last ``####``, else in a box, else in the last 'answer is', else the last number.
 
 Source: Cobbe et al. 2021, https://github.com/openai/grade-school-math (the ``#### 72`` of its answers).
 """
@@ -37,7 +37,7 @@ def score(response: str, ground_truth: Any, extra: Extra) -> float:
     """
     truth = wanted(ground_truth)
     end = answer.tail(response[-number.LONGEST :])
-    marked = hashed(end)
+    marked = hashed(end) or answer.boxed(end)
     stated = answer.said(end) if marked is None else marked
     found = number.last(end) if stated is None or not DIGIT.search(stated) else _marked(stated)
     return float(found is not None and number.same(found, truth))

@@ -23,6 +23,16 @@ LONGEST_ANSWER = 512  # characters, or four times the truth; a longer answer is 
 FORMULA = re.compile(r"\$\$?([^$]+)\$\$?|\\\(((?:(?!\\[()]).)+)\\\)|\\\[((?:(?!\\[\[\]]).)+)\\\]", re.DOTALL)
 # An amount of money, not the beginning of a formula.
 CURRENCY = re.compile(r"\\?\$ ?(?=\d[\d,]*(?:\.\d+)?(?: [A-Za-z]{2}|[.;!?)]?\s*(?:\n|\Z)|[.!?;)] ))")
+# A number, a word or two, and more words that have a number.
+PHRASE = re.compile(
+    r"\$?[\d.,]+(?: (?!and\b|or\b|to\b|times\b|plus\b|minus\b|over\b)[A-Za-z]{3,20}){1,3}(?: \d[\d.,]*)? [A-Za-z .]+"
+)
+# A response that is one expression ('6-5i', 'x^2+1', '(1, 2)') and no words.
+EXPRESSION = re.compile(
+    r"(?=.*[A-Za-z(^])(?!.*=.*=)(?!.*(?<![A-Za-z])(?!sqrt|pi|sin|cos|tan|log|ln|exp)[A-Za-z]{2})[\w+*/^().,=\- ]{1,64}",
+    re.ASCII,
+)
+SUM = re.compile(r"(?<=\d) (?:\(\d[^()]*[-+*/=\u00d7][^()]*\)|as \d[^\n]*)\Z")  # how a number was reached
 LEAD = re.compile(r".*(?:\b(?:is|are|equals|be)|:|=)\s", re.DOTALL)  # what a sentence says before its answer
 ALTERNATIVE = re.compile(
     r"\b(?:or|and|not|nor|either|between|to|plus|minus|times|over)\b|[^\s\w.,;:!?%()'*\"\\-]", re.IGNORECASE
@@ -42,17 +52,23 @@ def finals(response: str) -> tuple[str, ...]:
         return found
     for place in (answer.tagged, answer.hashed):
         if (text := place(end)) is not None:
-            return boxes(text) or (text,)
+            return boxes(text) or (_opening(text) if place is answer.hashed else _one(answer.said(text) or text),)
     sentence = answer.said(end)
     one = _last(end) if sentence is None else _one(sentence)
     return () if one is None else (one,)
+
+
+def _opening(text: str) -> str:
+    """A marked line, or the number that it begins with ('18 dollars for 2 eggs')."""
+    opening = number.opening(text) if PHRASE.fullmatch(text) else None
+    return (opening[0] if opening else None) or text
 
 
 def _last(text: str) -> str | None:
     """The last formula or number, whichever comes later."""
     formulas = list(FORMULA.finditer(text))
     if not formulas:
-        return number.last(text)
+        return text.strip() if EXPRESSION.fullmatch(text.strip()) else number.last(text)
     formula = formulas[-1]
     after = CURRENCY.sub("", text[formula.end() :])
     return number.last(after) or next(filter(None, formula.groups()), "").strip()
@@ -60,7 +76,7 @@ def _last(text: str) -> str | None:
 
 def _one(sentence: str) -> str:
     """The answer in a sentence: its one formula or number among words; the sentence where it is more than that."""
-    text = CURRENCY.sub("", sentence)
+    text = SUM.sub("", CURRENCY.sub("", sentence))
     lead = LEAD.match(text)
     for part in (text, text[lead.end() :] if lead else ""):
         formulas, rest = list(FORMULA.finditer(part)), FORMULA.sub(" ", part)

@@ -31,20 +31,23 @@ ASCII = str.maketrans(
     | {chr(ord(zero) + n): str(n) for zero in "\uff10\u0660\u06f0\u0966" for n in range(10)}
     | {"\uff0e": ".", "\uff0f": "/", "\u2044": "/", "\uff0b": "+", "\u00d7": "*", "\u00b7": "*", "\u22c5": "*"}
 )
+SEPARATORS = re.compile(r"[, '\u2019]")
 RAISED = str.maketrans("\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079\u207b", "0123456789-")
 SUPERSCRIPT = re.compile("[\u2070\u00b9\u00b2\u00b3\u2074-\u2079\u207b]+")
 LATEX = re.compile(r"(\{,\})|\\[,;! ]|\\(?=[$%])|\\(?:left|right|displaystyle)(?![a-z])")
-TEN = r"(?:\*|\\times|\\cdot|x) ?10 ?(?:\^|\*\*) ?(?:\{ ?[-+]?\d{1,9} ?\}|\(?[-+]?\d{1,9}\)?)"
+POWER = r"(?:\^|\*\*) ?(?:\{ ?[-+]?\d{1,9} ?\}|\(?[-+]?\d{1,9}\)?)"
+TEN = rf"(?:\*|\\times|\\cdot|x) ?10 ?{POWER}"
 # A whole or decimal number after a word, the last of the text: nothing can be joined to it.
 SIMPLE = re.compile(r"(?:.*[A-Za-z,:;] )?([-+]?\d+(?:\.\d+)?)(?:[.!]?|[.!]? [A-Za-z ]*[.!]?)\Z", re.DOTALL)
 UP_TO_LAST_DIGIT = re.compile(r".*\d", re.DOTALL)
 NUMBER = re.compile(
     r"(?P<sign>(?<![\w)}\]%.])[-+])?(?:\$ ?)?(?P<minus>(?<=\$)-)?(?:"
-    r"(?P<mixed>\d+ ?)?\\[dt]?frac ?"
+    r"(?P<mixed>\d+ ?)?\\[cdt]?frac ?"
     r"(?:\{ ?(?P<top>-?\d+) ?\}|(?P<top1>\d)) ?(?:\{ ?(?P<bottom>\d+) ?\}|(?P<bottom1>\d))"
+    rf"|(?<!\d)10(?=\^|\*\*)(?P<power>{POWER})"
     r"|(?:(?P<whole>\d+) (?=\d+/\d))?(?P<over>\d+) ?/ ?(?P<under>\d+)(?!\d|[./]\d)"
     r"|(?P<european>\d{1,3}(?:\.\d{3})+,\d+|\d{1,3}(?:\.\d{3}){2,})(?![,.]?\d)"
-    r"|(?P<plain>(?:\d{1,3}(?:,\d{3})+(?!\d)|\d{1,3}(?: \d{3})+(?!\d)|\d+)(?:\.\d+)?|(?<![\w.])\.\d+)"
+    r"|(?P<plain>(?:\d{1,3}(?:(?:,\d{3})+|(?:['\u2019]\d{3})+|(?: \d{3})+)(?!\d)|\d+)(?:\.\d+)?|(?<![\w.])\.\d+)"
     rf"(?P<ten>[eE][-+]?\d{{1,9}}(?!\w)| ?{TEN})?"
     r")"
 )
@@ -60,7 +63,7 @@ def last(response: str) -> str | None:
     """Return the last number in a plain form (``-1234.5``, ``6.02e23``, ``-3/4``); None where there is none."""
     text = response[-LONGEST:]
     simple = SIMPLE.match(text)
-    if simple:
+    if simple and "\\" not in text:
         return simple[1]
     text = ascii_text(text)
     end = UP_TO_LAST_DIGIT.match(text)
@@ -103,10 +106,12 @@ def _alone(text: str, found: re.Match[str]) -> str | None:
 
 def _plain(found: re.Match[str]) -> str:
     """A match of ``NUMBER`` without its sign, separators and LaTeX."""
+    if found["power"]:
+        return f"1e{EXPONENT.search(found['power'])[0]}"  # type: ignore[index]
     if found["european"]:
         return found["european"].replace(".", "").replace(",", ".")
     if found["plain"]:
-        digits = found["plain"].replace(",", "").replace(" ", "")
+        digits = SEPARATORS.sub("", found["plain"])
         digits = f"0{digits}" if digits.startswith(".") else digits
         exponent = EXPONENT.search(found["ten"]) if found["ten"] else None
         return f"{digits}e{exponent[0]}" if exponent else digits

@@ -16,6 +16,7 @@ from reward.rules.rule import Extra, Rule
 from reward.support.errors import GroundTruthError
 
 ARTICLES = re.compile(r"\b(?:a|an|the)\b")
+TEXT = re.compile(r"\\(?:text|mathrm|textbf|mathbf)\{([^{}]*)\}")
 LABEL = re.compile(r"\AA ?[:\uff1a]\s*")  # of a few-shot prompt
 PUNCTUATION = str.maketrans(dict.fromkeys(string.punctuation, ""))
 
@@ -45,6 +46,8 @@ def finals(response: str) -> tuple[str, ...]:
     """Return the answer of a response, as it stands and without the reasons that follow it in its sentence."""
     end = answer.tail(response)
     found = answer.tagged(end)
+    if found is None and (box := answer.boxed(end)):
+        found = TEXT.sub(r"\1", box)
     if found is None:
         sentence = next(answer.sentences(end), None)
         if sentence is not None:

@@ -103,6 +103,26 @@ class Tests:
                 found.add(node.type.id)
             elif isinstance(node, (ast.With, ast.AsyncWith)):
                 found |= {name for item in node.items if (name := _called(item.context_expr))}
+        return found | self._compared
+
+    @cached_property
+    def _compared(self) -> set[str]:
+        """Classes, by their capital letter, whose objects they compare with each other: ``V(2) * 3 == V(6)``."""
+        made: dict[str, set[str]] = {}
+
+        def named(part: ast.AST) -> set[str]:
+            names = {name for each in _walk(part) if (name := _called(each)) and name[0].isupper()}
+            return names.union(*(made.get(each.id, ()) for each in _walk(part) if isinstance(each, ast.Name)))
+
+        for node in self.nodes * 3:  # they are in no order, and a variable may be made of variables
+            if isinstance(node, ast.Assign) and (names := named(node.value)):
+                made |= {target: names for target in map(_variable, node.targets) if target}
+        found: set[str] = set()
+        for node in self.nodes:
+            if isinstance(node, ast.Compare) and isinstance(node.ops[0], (ast.Eq, ast.NotEq)):
+                found |= named(node.left) & named(node.comparators[0])
+            elif isinstance(node, ast.Call) and (function(node) or "").startswith("assert") and len(node.args) > 1:
+                found |= named(node.args[0]) & named(node.args[1])
         return found
 
     @cached_property
@@ -221,10 +241,19 @@ def yields(node: ast.AST) -> bool:
 def is_check(node: ast.AST) -> bool:
     """Whether a statement is a check by itself: an assert, or a call of unittest's or pytest's."""
     if isinstance(node, ast.Assert):
-        return True
+        return not _is_always_true(node.test)
     calls = (each for each in shallow(node) if isinstance(each, ast.Call))
     is_simple = isinstance(node, (ast.Expr, ast.With, ast.AsyncWith))
     return is_simple and any(function(call).startswith(("assert", "raises")) for call in calls)
+
+
+def _is_always_true(test: ast.expr) -> bool:
+    """Whether a condition holds whatever the code does: ``(a == b, "message")``, ``a == b or True``, a lambda."""
+    if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.Or):
+        return any(map(_is_always_true, test.values))
+    if isinstance(test, ast.Tuple):
+        return bool(test.elts)
+    return isinstance(test, ast.Lambda) or (isinstance(test, ast.Constant) and bool(test.value))
 
 
 def may_raise(node: ast.AST) -> bool:

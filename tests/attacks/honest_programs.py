@@ -8,6 +8,21 @@ between two processes; whatever an honest test asks of it must come through.
 from typing import Any
 
 HONEST: dict[str, tuple[str, Any, dict[str, Any]]] = {
+    "operators with plain data, no attribute": (
+        "class V:\n    def __init__(s,x): s.x=x\n    def __mul__(s,k): return V(s.x*k)\n    __rmul__=__mul__\n    def __eq__(s,o): return s.x==o.x",
+        "assert V(2)*3==V(6)\nassert 3*V(2)==V(6)",
+        {},
+    ),
+    "operators with plain data, variables": (
+        "class V:\n    def __init__(s,x): s.x=x\n    def __mul__(s,k): return V(s.x*k)\n    def __eq__(s,o): return s.x==o.x",
+        "import unittest\nclass T(unittest.TestCase):\n    def test_a(self):\n        v = V(2)\n        w = v * 3\n        self.assertEqual(w, V(6))",
+        {},
+    ),
+    "a skipped test beside one that runs": (
+        "def f(x):\n    return x+1",
+        "import pytest\ndef test_a():\n    pytest.skip('no')\ndef test_b():\n    assert f(1)==2",
+        {},
+    ),
     "asyncio in code": (
         "import asyncio\nasync def g(x):\n    await asyncio.sleep(0)\n    return await asyncio.to_thread(lambda: x+1)\ndef f(x):\n    return asyncio.run(g(x))",
         "assert f(1)==2",

@@ -1,11 +1,14 @@
 """The kit's rules beside other projects' graders and their labels: tried, agree, differ.
 
     .venv/bin/python -m tests.bench.graders [--math_verify DIR] [--math FILE] [--hendrycks FILE] [--gsm8k FILE]
-        [--mmlu FILE] [--ifeval DIR --ifeval_python PYTHON [--ifeval_responses FILE ...]] [--show 5]
+        [--mmlu FILE] [--graded FILE] [--answers FILE ...]
+        [--ifeval DIR --ifeval_python PYTHON [--ifeval_responses FILE ...]] [--show 5]
 
 Paths are checked-out copies, none of which is part of this repository: ``tests`` of huggingface/Math-Verify, a
 ``test.jsonl`` of MATH (``solution``), ``modeling/math_equivalence.py`` of hendrycks/math,
-``example_model_solutions.jsonl`` of openai/grade-school-math, rows of MMLU (``choices``, ``answer``), and the package
+``example_model_solutions.jsonl`` of openai/grade-school-math, rows of MMLU (``choices``, ``answer``), real responses
+with their grader's verdicts (``code``, ``gt``, ``score``: QwenLM/Qwen2.5-Math's ``math_cot_100.jsonl``), rows of any
+set with an ``answer`` (its ``test.jsonl`` files), which must equal itself in three forms, and the package
 ``instruction_following_eval`` with ``data/input_data.jsonl``, a Python that can import it (with langdetect, and NLTK's
 punkt_tab), and files of real responses to its prompts (``response``). Without paths: the forms of answers alone.
 """
@@ -145,6 +148,32 @@ def gsm8k(rows: list[dict[str, Any]]) -> list[tuple[str, str, str, float]]:
     return found
 
 
+def graded(rows: list[dict[str, Any]]) -> list[tuple[str, str, str, float]]:
+    """Return real responses to MATH with the verdicts of the project that published them."""
+    return [
+        ("math", response, row["gt"], float(verdict))
+        for row in rows
+        for response, verdict in zip(row["code"], row["score"], strict=True)
+    ]
+
+
+def answers(path: Path) -> list[tuple[str, str, str, float]]:
+    """Return every answer of a set in a box, in Minerva's form and in Chinese, as a response to itself."""
+    found = []
+    for row in lines(path):
+        truth = row.get("answer") or row.get("final_answer")
+        truth = str(truth[0] if isinstance(truth, list) else truth or "")
+        bare = truth.strip().strip("$")
+        if bare and "$" not in bare:  # a text with formulas cannot stand in one
+            forms = (
+                f"So \\boxed{{{bare}}}.",
+                f"The final answer is ${bare}$. I hope it is correct.",
+                f"答案是${bare}$。",
+            )
+            found += [("math", form, truth, 1.0) for form in forms]
+    return found
+
+
 def mmlu(rows: list[dict[str, Any]]) -> Tally:
     """Ask which letter a row's answer is, as a number and as the text that a table makes of it."""
     tally = Tally("MMLU, rows' letters")
@@ -198,8 +227,9 @@ def _questions(prompts: list[dict[str, Any]], real: list[list[str]]) -> Iterator
 def main() -> None:
     """Print a Markdown table, and some differences of each set."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    for name in ("math_verify", "math", "hendrycks", "gsm8k", "mmlu", "ifeval", "ifeval_python"):
+    for name in ("math_verify", "math", "hendrycks", "gsm8k", "mmlu", "graded", "ifeval", "ifeval_python"):
         parser.add_argument(f"--{name}", type=Path)
+    parser.add_argument("--answers", type=Path, nargs="*", default=[])
     parser.add_argument("--ifeval_responses", type=Path, nargs="*", default=[])
     parser.add_argument("--show", type=int, default=5, help="differences printed of each set")
     at = parser.parse_args()
@@ -216,6 +246,9 @@ def main() -> None:
         tallies.append(compare("GSM8K, people's labels", gsm8k(lines(at.gsm8k))))
     if at.mmlu:
         tallies.append(mmlu(lines(at.mmlu)))
+    if at.graded:
+        tallies.append(compare("real responses, their grader's verdicts", graded(lines(at.graded))))
+    tallies += [compare(f"{path.parent.name}, own answers", answers(path)) for path in at.answers]
     if at.ifeval:
         tallies.append(ifeval(at.ifeval, at.ifeval_python, at.ifeval_responses))
     print("| Set | Tried | Agree | Differ | of these right here, wrong there |\n|---|---|---|---|---|")

@@ -21,7 +21,7 @@ SAID = re.compile(
     r"(?: ?[\"'*_`]{0,4} ?[:=\uff1a]| (?:is|are|was|(?:should|would|must|will)(?: be)?)\b| (?=(?:is|was)n't\b))"
     r"|\banswer[*_ ]{0,8}(?=\r?\n)"
     r"|(?:答案|答复|答え|回答|解答|정답|답변|답|الإجابة|الجواب|إجابة)[*_ ]{0,4}"
-    r"(?:(?:应该|应当|就)?(?:是|为|為|选|選)|[:\uff1a]|(?=不是|并非))"
+    r"(?:(?:应该|应当|应|就)?(?:是|为|為|选|選)|[:\uff1a】]|(?=不是|并非))"
     r"|\b(?:antwort|respuesta|risposta|réponse|resposta|jawaban|jibu)[*_ ]{0,4}[:\uff1a]",
     re.IGNORECASE,
 )
@@ -44,6 +44,12 @@ NOT_BUT = re.compile(
     re.DOTALL | re.IGNORECASE,
 )
 DENIED = re.compile(r"(?:definitely |certainly |clearly )?(?:not\b|(?:is|was)n't\b|不是|并非)", re.IGNORECASE)
+DOUBTED = re.compile(
+    r"(?:n't|n\u2019t|\bnot) (?:think|believe|say|mean)(?: that)?(?: the)?(?: \w{1,12})? \Z"
+    r"|\bdoubt(?: that)?(?: the)?(?: \w{1,12})? \Z|\b(?:wrong|incorrect) \Z"
+    r"|不(?:认为|觉得)(?:正确)?\Z|(?:错误|不正确)的?\Z",
+    re.IGNORECASE,
+)
 ASIDE = re.compile(
     r"[,;\uff0c\uff1b]? \(?(?:because|since|rather than|instead of|as opposed to)\b"
     r"|(?:[,;\uff0c\uff1b] ?| \()(?:and |but )?(?:not|so|as|which|where|therefore|thus|hence|given|giving)\b"
@@ -112,6 +118,8 @@ def sentences(response: str) -> Iterator[str]:
     What only says which answer is wrong ('the answer is not 5') is left out.
     """
     for said in islice(_statements(response), STATEMENTS):
+        if DOUBTED.search(response[max(0, said.start() - 48) : said.start()]):
+            continue
         after = response[said.end() : said.end() + LONGEST_STATEMENT]
         if said[0].endswith('":') and (value := JSON_VALUE.match(after)):
             after = value[1] or value[2]

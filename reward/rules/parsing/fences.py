@@ -11,6 +11,12 @@ from typing import Any
 LONGEST = 262_144  # characters; of a longer text the end is read
 PYTHON = frozenset({"python", "py", "python3", "py3", "python2", "ipython", "ipython3"})
 JSON = frozenset({"json", "jsonc", "json5"})
+LANGUAGE = re.compile(r"[\s{.]*([\w+#-]*)")
+# MBPP's prompt, Code Llama's, and tags.
+TAGGED = re.compile(
+    r"(?:\[PYTHON\]|\[BEGIN\]|<code>|<answer>)\s*?\n?(.*?)(?:\[/PYTHON\]|\[DONE\]|</code>|</answer>|\Z)", re.DOTALL
+)
+OPENED = re.compile(r"^```[ ]*(?:python|py)[^\n]*\n", re.MULTILINE | re.IGNORECASE)
 GLUED = re.compile(r"^(.*[^\s`~].*?)[ \t]*((?:```|~~~)[\w+-]{0,20})[ \t\r]*$", re.MULTILINE)
 
 
@@ -36,26 +42,58 @@ def blocks(text: str) -> list[Block]:
     if "```" not in text and "~~~" not in text:
         return []
     tokens = [token for token in _parser().parse(text) if token.type == "fence" and token.content.strip()]
-    return [Block((token.info.split() or [""])[0].strip("{}.").lower(), token.content) for token in tokens]
+    return [Block(_language(token.info), token.content) for token in tokens]
 
 
-def code(response: str) -> str:
+def _language(info: str) -> str:
+    """The language of an info string: ``Python``, ``{.python}``, ``python:a.py``, ``python,linenos``."""
+    return LANGUAGE.match(info)[1].lower()  # type: ignore[index]
+
+
+def code(response: str, name: str = "") -> str:
     """Return the Python code of a response: its last block tagged as Python, else its last untagged one.
 
-    Of untagged blocks one that is Python goes first. Blocks of other languages are never code; a response without a
-    block is code as a whole.
+    A block that defines ``name`` goes before one that does not, such as an example of its use; of untagged blocks one
+    that is Python goes first. Blocks of other languages are never code. A response without a block is code as a whole,
+    up to a fence that the prompt opened, or what stands between the tags of MBPP's prompts.
     """
-    return _pick(response, PYTHON, _is_python, others=False)
+    response = _without_thoughts(response, _is_python)
+    if name:
+        defines = re.compile(rf"^[ \t]*(?:async\s+def|def|class)\s+{re.escape(name)}\b", re.MULTILINE)
+        own = [each for each in blocks(response) if each.language in PYTHON and defines.search(each.content)]
+        if own:
+            return own[-1].content
+    found = _pick(response, PYTHON, _is_python, others=False)
+    if _is_python(found) and found is not response:
+        return found
+    # Code whose text has fences of its own: from its opening to the last closing one.
+    opened = OPENED.search(response)
+    whole = response[opened.end() : response.rfind("\n```") + 1] if opened else ""
+    if whole and _is_python(whole):
+        return whole
+    before = re.split(r"^(?:```|~~~)", response[-LONGEST:], maxsplit=1, flags=re.MULTILINE)[0]
+    tagged = TAGGED.search(before)
+    return next((text for text in (tagged[1] if tagged else "", before) if text.strip() and _is_python(text)), found)
 
 
 def document(response: str) -> str:
     """Return the JSON of a response: its last block tagged so, else its last block that is JSON, else all of it."""
-    return _pick(response, JSON, _is_json, others=True)
+    response = _without_thoughts(response, _is_json)
+    found = _pick(response, JSON, _is_json, others=True)
+    tagged = TAGGED.search(found) if found is response else None
+    return tagged[1] if tagged and _is_json(tagged[1]) else found
+
+
+def _without_thoughts(response: str, fits: Callable[[str], bool]) -> str:
+    """What follows the last ``</think>``, if anything does, and the tag is not part of the code itself."""
+    _, end, after = response.rpartition("</think>")
+    return after.lstrip("\r\n") if end and after.strip() and not fits(response) else response
 
 
 def _pick(response: str, languages: frozenset[str], fits: Callable[[str], bool], others: bool) -> str:
     found = blocks(response)
-    if not any(block.language in languages and fits(block.content) for block in found):
+    has_marks = "```" in response or "~~~" in response  # else a long line takes the square of its length
+    if has_marks and not any(block.language in languages and fits(block.content) for block in found):
         # CommonMark wants a fence on a line of its own; a model forgets it.
         apart = blocks(GLUED.sub(r"\1\n\2", response[-LONGEST:]))
         if any(block.language in languages and fits(block.content) for block in apart) or not found:

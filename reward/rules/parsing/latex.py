@@ -74,7 +74,7 @@ def clean(latex: str) -> str:
         text = text if text.isascii() else number.ascii_text(text)
     text = SPACES.sub(",", text.replace("\\$", "").replace("$", "")).strip().rstrip(".").strip()
     text = text.replace("\\dfrac", "\\frac").replace("\\tfrac", "\\frac").replace("\\cfrac", "\\frac")
-    text = DEGREES.sub("", TEXT.sub(lambda found: f" {(found[1] or '').strip()} ", text))
+    text = DEGREES.sub("", TEXT.sub(lambda found: f" {(found[1] or '').strip(' ~')} ", text))
     text = PERCENT.sub("%", " ".join(text.split()))
     return FUNCTION.sub(r"\\sqrt{\2}", LISTED.sub(", ", WORDS.sub("", text)))
 

@@ -18,6 +18,12 @@ def finish(result: Any) -> None:
         asyncio.run(result)
 
 
+def is_skip(error: BaseException) -> bool:
+    """Whether it is what ``pytest.skip`` or ``pytest.importorskip`` raises."""
+    pytest = sys.modules.get("pytest")
+    return pytest is not None and isinstance(error, pytest.skip.Exception)
+
+
 class Runner:
     """Runs what a test runner would find in a module."""
 
@@ -69,7 +75,17 @@ class Runner:
                 sets = [{**one, **more} for one in sets for more in _parameters(*mark.args[:2])]
         for parameters in sets:
             self._refuse_fixtures(test, parameters)
+            self._unless_skipped(test, parameters)
+
+    def _unless_skipped(self, test: Callable[..., Any], parameters: dict[str, Any]) -> None:
+        asked = self._link.asked
+        try:
             finish(test(**parameters))
+        except BaseException as error:
+            if not is_skip(error):
+                raise
+            if self._link.asked != asked:
+                raise CodeError("a test skips after it has asked the code") from None
 
     def _refuse_fixtures(self, test: Any, parameters: dict[str, Any]) -> None:
         code = test.__code__

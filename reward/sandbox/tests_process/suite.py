@@ -21,7 +21,7 @@ from reward.sandbox.objects import OBJECTS
 from reward.sandbox.source import Tests
 from reward.sandbox.tests_process.mirror import Mirror
 from reward.sandbox.tests_process.remote import CodeError, Link, Unsupported
-from reward.sandbox.tests_process.runner import Runner, finish
+from reward.sandbox.tests_process.runner import Runner, finish, is_skip
 
 # Names by which tests compare, where they do not import them: a library's, never the code's.
 COMPARERS = {
@@ -240,3 +240,7 @@ def _execute(code: types.CodeType, space: dict[str, Any]) -> None:
         assert OBJECTS.link is not None
         if stop.code not in (None, 0) or OBJECTS.link.errors:  # type: ignore[attr-defined]
             raise AssertionError("the tests exit with an error") from None
+    except BaseException as error:
+        if is_skip(error):
+            raise Unsupported(f"the tests skip all: {error}") from None
+        raise

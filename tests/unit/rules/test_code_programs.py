@@ -78,11 +78,21 @@ def test_tests_that_test_nothing_are_refused_and_unscored(name) -> None:
     [
         ("class K:\n    def g(self): pass\nassert f(K()) == 2", {}),
         ("import nothing_such\nassert f(1) == 2", {}),
+        ("import pytest\ndef test_a():\n    pytest.skip('no')\n    assert f(1) == 2", {}),
+        ("import pytest\npytest.importorskip('nothing_such')\nassert f(1) == 2", {}),
         ("def t():\n    assert f(1) == 2 and missing\nt()", {"entry_point": "f"}),
         ("from solution import f\nclass Sub(f): pass\nassert f(1)", {}),
         ("import solution\nsolution.f = 5\nassert f(1) == 2", {}),
     ],
-    ids=["an object of the tests'", "an import", "a name", "a derived class", "a name that is set"],
+    ids=[
+        "an object of the tests'",
+        "an import",
+        "a skip",
+        "a skip for an import",
+        "a name",
+        "a derived class",
+        "a name that is set",
+    ],
 )
 def test_what_the_harness_cannot_do_is_unscored(tests, extra) -> None:
     code = "class f:\n    pass\n" if "Sub" in tests else RIGHT
