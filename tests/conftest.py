@@ -43,14 +43,13 @@ def output(tmp_path_factory) -> Path:
 @pytest.fixture(scope="module")
 def compose_once() -> Iterator[None]:
     """Read the YAML files once for each choice of them, which takes most of a second; resolve them each time."""
-    from trainer.composition import compose
     from trainer.settings.verl_schema import settings_tree
 
     made: dict[object, bytes] = {}
     real = settings_tree.compose_files
 
     def cached(*choices: object) -> Any:
-        key = (compose.ROOT, *choices)
+        key = (settings_tree.ROOT, *choices)
         if key not in made:
             made[key] = pickle.dumps(real(*choices))
         return pickle.loads(made[key])

@@ -62,7 +62,7 @@ def test_a_child_that_fails_is_not_forked_in_a_hot_loop(tmp_path) -> None:
     """A turn that breaks at once, as where the sandbox cannot be built: a few tries a second, and the end."""
     log = tmp_path / "turns"
     code = (
-        "import contextlib, os; from reward import forkserver\n"
+        "import contextlib, os; from reward.worker_pool import forkserver\n"
         f"def turn(where): os.write(os.open({str(log)!r}, os.O_WRONLY | os.O_CREAT | os.O_APPEND), b'x'); 1 / 0\n"
         "forkserver.run(turn, contextlib.nullcontext)"
     )
@@ -87,7 +87,7 @@ def test_a_server_that_can_make_no_place_says_why() -> None:
     from reward.worker_pool.pool import Worker
 
     code = (
-        "import os; from reward import forkserver\n"
+        "import os; from reward.worker_pool import forkserver\n"
         "def place(): raise OSError(28, 'No space left on device')\n"
         "forkserver.run(lambda where: 0, place)"
     )
@@ -101,7 +101,7 @@ def test_a_server_that_can_make_no_place_says_why() -> None:
 
 def test_a_pipe_that_breaks_ends_the_server(tmp_path) -> None:
     code = (
-        "import contextlib, os; from reward import forkserver\n"
+        "import contextlib, os; from reward.worker_pool import forkserver\n"
         "def turn(where): os.write(1, b'here'); return 0\n"
         "forkserver.run(turn, contextlib.nullcontext)"
     )
@@ -149,7 +149,7 @@ def test_a_folder_whose_server_was_killed_goes_with_the_next_server(tmp_path, mo
 def test_sigterm_while_a_place_is_made_or_removed_leaves_none(tmp_path) -> None:
     """A child that ends at once keeps the server at making and removing its place."""
     code = (
-        "import os; from reward import forkserver; from reward.sandbox.folders import run_folder\n"
+        "import os; from reward.worker_pool import forkserver; from reward.sandbox.folders import run_folder\n"
         "forkserver.LONGEST_PAUSE = 0.0\n"
         "forkserver.run(lambda where: 0, run_folder, prepare=lambda: os.write(2, b'.'))"
     )

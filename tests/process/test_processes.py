@@ -14,7 +14,7 @@ from trainer.runs import lock
 SUPERVISOR = """
 import os, subprocess, sys, time
 from pathlib import Path
-from trainer import processes
+from trainer.launch import processes
 
 processes.become_subreaper()
 traces = processes.Traces()
@@ -69,7 +69,8 @@ def test_nothing_is_left(tmp_path, dies_first) -> None:
 LAUNCHER = """
 import subprocess, sys, time
 from pathlib import Path
-from trainer import lock, processes
+from trainer.launch import processes
+from trainer.runs import lock
 
 processes.become_subreaper()
 held = lock.take(Path({lock!r}), 0)

@@ -23,7 +23,7 @@ STEPS, FREQUENCY, FILES = 40, 2, 6
 TRAINING = """
 import json, pickle, random, sys
 from pathlib import Path
-from trainer import checkpoints, resume
+from trainer.runs import checkpoints, resume
 from trainer.runs.checkpoints import Score
 from trainer.driver.checkpointing import Saver
 

@@ -15,8 +15,7 @@ from tests.support.command import train_sh
 from tests.support.judge_server import KEY, Asked, JudgeServer, judge_of_sums, material
 from trainer import ROOT
 from trainer.checks import judge
-from trainer.settings.conflicts import OF_THE_MODEL
-from trainer.settings.knobs import load_knobs
+from trainer.settings.knobs import load_knobs, with_trait
 from trainer.settings.reward_config import RewardChoice
 from trainer.settings.settings import read_settings
 
@@ -47,7 +46,7 @@ def test_the_file_that_ships_says_the_defaults_and_all_of_them() -> None:
 
 def test_knobs_and_file_have_the_same_defaults() -> None:
     knobs = {knob.env: knob for knob in load_knobs()}
-    assert {env for env in knobs if env.startswith("RM_")} - OF_THE_MODEL == judge.FIELDS.keys()
+    assert {env for env in knobs if env.startswith("RM_")} - with_trait("reward_model") == judge.FIELDS.keys()
     assert {field: f"--{knobs[env].flag}" for env, field in judge.FIELDS.items()} == FLAGS
     for env, field in judge.FIELDS.items():
         default = knobs[env].parse(knobs[env].default) if knobs[env].default else ""

@@ -19,7 +19,7 @@ from trainer import ROOT
 
 ANSWERER = """
 import json, os
-from reward import forkserver
+from reward.worker_pool import forkserver
 def turn(_):
     while line := forkserver.line():
         os.write(1, bytes.fromhex(json.loads(line)["answer"]))
