@@ -220,6 +220,7 @@ def test_wheels_of_ones_own_are_told_with_their_hash_and_held_to_the_locks(kit, 
     done = verified(kit, house, tmp_path, base)
     assert done.status == 0
     assert f"{mine.name}, sha256 {wheels.sha256(mine)}" in done.err
+    assert "not among the hashes of the locks, only of wheelhouse.json: plain==1.0, large==1.0" in done.err
     (house / "not a wheel\x1b[2J.whl").write_text("")
     done = verified(kit, house, tmp_path, base)
     assert done.status == 2

@@ -13,7 +13,8 @@ from typing import NamedTuple
 from trainer.setup.wheelhouse.requirements import Pin
 from trainer.setup.wheelhouse.target import Target
 
-PIPS = 4  # at a time, each for one wheel: a command that is stopped loses no more than these
+PIPS = 4  # at a time
+BATCH = 12  # wheels of one pip, whose start takes longer than most wheels
 CPU_TORCH = "https://download.pytorch.org/whl/cpu"  # PyTorch's CPU build, where pip's own indexes have none
 OUT_OF_REACH = re.compile(r"Retrying \(|Connection|ProxyError|SSLError|timed out|Temporary failure|HTTPError|40[137] ")
 
@@ -35,24 +36,34 @@ def fetch_all(pins: Sequence[Pin], target: Target, folder: Path) -> Iterator[Res
     Raises:
         FetchStopped: no index could be asked, or the disk is full; the other threads have ended.
     """
+    hashed = [pin for pin in pins if pin.hashes]
+    batches = [hashed[start : start + BATCH] for start in range(0, len(hashed), BATCH)]
+    batches += [[pin] for pin in pins if not pin.hashes]  # pip wants hashes of all or of none
     with ThreadPoolExecutor(PIPS) as pool:
-        jobs = [pool.submit(_fetch, pin, target, folder) for pin in pins]
+        jobs = [pool.submit(_fetch, batch, target, folder) for batch in batches]
         try:
             for job in as_completed(jobs):
-                yield job.result()
+                yield from job.result()
         finally:
             pool.shutdown(cancel_futures=True)
 
 
-def _fetch(pin: Pin, target: Target, folder: Path) -> Result:
-    """Fetch one wheel; where no index has it, build it from source, if that gives one for every machine."""
+def _fetch(pins: Sequence[Pin], target: Target, folder: Path) -> list[Result]:
+    """Fetch several wheels at once; where an index lacks one of them, each by itself."""
     platforms = [f"--platform={name}" for name in target.platforms()]
     for_target = ["--only-binary=:all:", "--implementation=cp", f"--python-version={target.python}", *platforms]
-    for more in ([], ["--extra-index-url", CPU_TORCH])[: 1 + pin.version.endswith("+cpu")]:
-        if not _pip("download", "--dest", pin, folder, *for_target, *more):
-            return Result()
+    for more in ([], ["--extra-index-url", CPU_TORCH])[: 1 + pins[0].version.endswith("+cpu")]:
+        if not _pip("download", "--dest", pins, folder, *for_target, *more):
+            return [Result() for _ in pins]
+    if len(pins) > 1:
+        return [result for pin in pins for result in _fetch([pin], target, folder)]
+    return [_build(pins[0], target, folder)]
+
+
+def _build(pin: Pin, target: Target, folder: Path) -> Result:
+    """Build a wheel from source, if that gives one for every machine."""
     with tempfile.TemporaryDirectory(prefix=".fetch-", dir=folder) as name:
-        said = _pip("wheel", "--wheel-dir", pin, Path(name), f"--no-binary={pin.name}")
+        said = _pip("wheel", "--wheel-dir", [pin], Path(name), f"--no-binary={pin.name}")
         no_wheel = f"{pin}: pip's indexes have no wheel for {target}"
         if said:
             return Result(fault=f"{no_wheel}, nor a source that makes one: {_cause(said)}")
@@ -63,17 +74,17 @@ def _fetch(pin: Pin, target: Target, folder: Path) -> Result:
     return Result(built=wheel.name)
 
 
-def _pip(command: str, destination: str, pin: Pin, folder: Path, *options: str) -> str:
+def _pip(command: str, destination: str, pins: Sequence[Pin], folder: Path, *options: str) -> str:
     """Run ``pip download`` or ``pip wheel`` into ``folder``; return what it said if it failed, else nothing.
 
     Raises:
         FetchStopped: the fault is not the package's.
     """
     with tempfile.TemporaryDirectory(prefix=".fetch-", dir=folder) as name:
-        line = " ".join([str(pin), *(f"--hash=sha256:{sha256}" for sha256 in pin.hashes)])
-        (Path(name) / "pin.txt").write_text(line + "\n", encoding="utf-8")  # hashes are taken from a file alone
+        lines = [" ".join([str(pin), *(f"--hash=sha256:{sha256}" for sha256 in pin.hashes)]) for pin in pins]
+        (Path(name) / "pins.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
         words = [sys.executable, "-m", "pip", command, "--disable-pip-version-check", "--no-input", "--no-cache-dir"]
-        words += ["--no-deps", "--progress-bar=off", "-r", f"{name}/pin.txt", destination, f"{name}/out", *options]
+        words += ["--no-deps", "--progress-bar=off", "-r", f"{name}/pins.txt", destination, f"{name}/out", *options]
         environment = os.environ | {"TMPDIR": name}  # on the disk that was chosen
         done = subprocess.run(words, capture_output=True, text=True, errors="replace", env=environment, check=False)
         if done.returncode == 0:
