@@ -23,6 +23,7 @@ NO_NETWORK = {
     "PIP_RETRIES": "0",
 }
 PYTHON = f"{sys.version_info[0]}.{sys.version_info[1]}"
+OTHER = "3.10" if PYTHON == "3.12" else "3.12"
 
 
 @pytest.fixture(scope="module")
@@ -36,15 +37,15 @@ def kit(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def made(kit) -> Path:
-    """A wheelhouse for this machine, torch and what is optional left out, in parts of 1 MiB."""
+    """A wheelhouse for this machine, torch and what is optional left out."""
     index, folder = kit.parent / "index", kit.parent / "made"
     index.mkdir()
     for name in ("plain", "wandb", "pytester"):
         wheels.wheel(index, name)
-    wheels.wheel(index, "large", payload=os.urandom(3 << 19))
+    wheels.wheel(index, "large", payload=os.urandom(1 << 16))
     for name in ("uv", "setuptools"):
         wheels.installed(index, name)
-    flags = ["--device", "cpu", "--python", PYTHON, "--part_size", "1", "--without", "torch,optional"]
+    flags = ["--device", "cpu", "--python", PYTHON, "--without", "torch,optional"]
     sources = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(index), "PIP_CONFIG_FILE": "/dev/null"}
     done = train_sh("wheelhouse", str(folder), *flags, root=kit, timeout=300, **sources)
     assert done.status == 0, done.err
@@ -115,8 +116,7 @@ def test_set_up_without_a_network(kit, house, base) -> None:
     assert not (kit / "outputs/cache/wheelhouse").exists()
 
     stamp = (kit / ".venv/kit-lock").stat().st_mtime_ns
-    (house / "part01" / "more").mkdir()
-    wheels.wheel(house / "part01" / "more", "flash_attn", "2.8.3")
+    wheels.wheel(house, "flash_attn", "2.8.3")
     done = set_up(kit, house, base, stack, 'install_tools cpu "$base"')
     assert done.status == 0, done.err
     assert versions("pytester", "flash-attn") == ["1.0", "2.8.3"]
@@ -126,20 +126,16 @@ def test_set_up_without_a_network(kit, house, base) -> None:
 
 def edited(**changes: object) -> Callable[[Path], None]:
     def edit(house: Path) -> None:
-        found = json.loads((house / "wheelhouse.json").read_text())
-        found["target"] |= {key: value for key, value in changes.items() if key in found["target"]}
-        found |= {key: value for key, value in changes.items() if key not in found["target"]}
-        (house / "wheelhouse.json").write_text(json.dumps(found))
+        manifest = json.loads((house / "wheelhouse.json").read_text())
+        manifest["target"] |= {key: value for key, value in changes.items() if key in manifest["target"]}
+        manifest |= {key: value for key, value in changes.items() if key not in manifest["target"]}
+        (house / "wheelhouse.json").write_text(json.dumps(manifest))
 
     return edit
 
 
-def without_a_part(house: Path) -> None:
-    shutil.rmtree(house / "part01")
-
-
 def with_a_damaged_file(house: Path) -> None:
-    path = next(house.rglob("large-1.0-*.002"))
+    path = next(house.rglob("large-1.0-*"))
     content = path.read_bytes()
     path.unlink()
     path.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
@@ -156,22 +152,29 @@ def without_a_file(house: Path) -> None:
         (lambda house: (house / "wheelhouse.json").write_text("{"), "wheelhouse.json is damaged ("),
         (shutil.rmtree, "there is no such folder"),
         (edited(complete=False), "was not finished: run ./train.sh wheelhouse again"),
-        (edited(python="3.9"), f"made for Python 3.9, and {sys.executable} is {PYTHON} (PYTHON=/path/to/python3.9"),
+        (
+            edited(python=OTHER),
+            f"made for Python {OTHER}, and {sys.executable} is {PYTHON} (PYTHON=/path/to/python{OTHER}",
+        ),
         (edited(glibc=99), "made for manylinux_2_99_x86_64, and this machine is x86_64 with glibc 2."),
         (edited(device="cuda"), "made for --device cuda, and this set-up is for --device cpu"),
         (edited(left_out={}), "made from another version of config/requirements/cpu.txt: torch==2.13.0+cpu"),
-        (without_a_part, "part01 is missing (uv"),
-        (without_a_file, "plain-1.0-py3-none-any.whl is missing (plain); bring it again from where"),
-        (with_a_damaged_file, "large-1.0-py3-none-any.whl.002 is damaged (large); bring it again from where"),
+        (lambda house: shutil.rmtree(house / "wheels"), "missing from wheels; bring it again from where"),
+        (without_a_file, ": plain-1.0-py3-none-any.whl: missing from wheels; bring it again from where"),
+        (with_a_damaged_file, ": large-1.0-py3-none-any.whl: damaged, by its checksum; bring it again from where"),
         (
             lambda house: wheels.wheel(house, "mine", tag="cp39-cp39-linux_x86_64"),
-            "mine-1.0-cp39-cp39-linux_x86_64.whl: not",
+            "mine-1.0-cp39-cp39-linux_x86_64.whl: no wheel for cpu, Python",
+        ),
+        (
+            lambda house: wheels.wheel(house / "wheels", "mine"),
+            "mine-1.0-py3-none-any.whl: in wheels, but not of this wheelhouse; wheels of your own go into",
         ),
     ],
 )
 def test_one_line_where_a_wheelhouse_is_not_as_it_should_be(kit, house, tmp_path, base, spoil, complaint) -> None:
     spoil(house)
-    done = opened(kit, house, tmp_path, base if "torch" not in complaint else Path(sys.executable))
+    done = verified(kit, house, tmp_path, base if "torch" not in complaint else Path(sys.executable))
     assert done.status == 2
     assert len(done.complaints) == 1
     assert done.complaints[0].startswith("train.sh: ")
@@ -179,23 +182,22 @@ def test_one_line_where_a_wheelhouse_is_not_as_it_should_be(kit, house, tmp_path
     assert str(house) in done.complaints[0]
 
 
-def put(found: Any, place: Sequence[str | int], value: object) -> None:
+def put(manifest: Any, place: Sequence[str | int], value: object) -> None:
     """Put a value into a manifest."""
     for key in place[:-1]:
-        found = found[key]
-    found[place[-1]] = value
+        manifest = manifest[key]
+    manifest[place[-1]] = value
 
 
 @pytest.mark.parametrize("name", LIES)
 def test_a_manifest_that_lies_is_refused_in_a_line(kit, house, tmp_path, base, name) -> None:
     """What it names elsewhere is neither read nor written."""
     path = house / "wheelhouse.json"
-    found = json.loads(path.read_text())
-    found["wheels"].sort(key=lambda wheel: len(wheel["pieces"]))
-    put(found, *LIES[name])
-    path.write_text(json.dumps(found))
+    manifest = json.loads(path.read_text())
+    put(manifest, *LIES[name])
+    path.write_text(json.dumps(manifest))
     before = set(tmp_path.rglob("*"))
-    done = opened(kit, house, tmp_path, base)
+    done = verified(kit, house, tmp_path, base)
     assert (done.status, len(done.complaints)) == (2, 1), done.err
     assert f"{path} is damaged (" in done.err
     assert len(done.err) < 700
@@ -204,73 +206,79 @@ def test_a_manifest_that_lies_is_refused_in_a_line(kit, house, tmp_path, base, n
 
 def test_a_manifest_with_a_wheel_twice_or_too_deep(kit, house, tmp_path, base) -> None:
     path = house / "wheelhouse.json"
-    found = json.loads(path.read_text())
-    path.write_text(json.dumps({**found, "wheels": [*found["wheels"], found["wheels"][0]]}))
-    assert "is there twice" in opened(kit, house, tmp_path, base).err
+    manifest = json.loads(path.read_text())
+    manifest["wheels"] |= {"plain-1.0-py2.py3-none-any.whl": "0" * 64}
+    path.write_text(json.dumps(manifest))
+    assert "is there twice" in verified(kit, house, tmp_path, base).err
     path.write_text('{"format":' + "[" * 100_000 + "]" * 100_000 + "}")
-    done = opened(kit, house, tmp_path, base)
+    done = verified(kit, house, tmp_path, base)
     assert (done.status, len(done.complaints)) == (2, 1)
 
 
 def test_wheels_of_ones_own_are_told_with_their_hash_and_held_to_the_locks(kit, house, tmp_path, base) -> None:
     mine = wheels.wheel(house, "flash_attn", "2.8.3")
-    done = opened(kit, house, tmp_path, base)
+    done = verified(kit, house, tmp_path, base)
     assert done.status == 0
     assert f"{mine.name}, sha256 {wheels.sha256(mine)}" in done.err
+    assert "not among the hashes of the locks, only of wheelhouse.json: plain==1.0, large==1.0" in done.err
     (house / "not a wheel\x1b[2J.whl").write_text("")
-    done = opened(kit, house, tmp_path, base)
+    done = verified(kit, house, tmp_path, base)
     assert done.status == 2
-    assert "no name of a wheel" in done.err
+    assert "no wheel for cpu" in done.err
     assert "\x1b" not in done.err
     next(house.glob("not*")).unlink()
     other = copy_of_the_kit(tmp_path / "kit")
     right = wheels.sha256(kit.parent / "index/plain-1.0-py3-none-any.whl")
-    (other / "config/requirements/cpu.txt").write_text(f"plain==1.0 --hash=sha256:{right}\n")
+    plain_with_hash(other, right)
     wheels.wheel(house, "plain", "1.0", "py2.py3-none-any")  # in place of the lock's
-    assert "the files of plain==1.0 are not those whose hashes" in opened(other, house, tmp_path, base).err
+    assert "the files of plain==1.0 are not those whose hashes" in verified(other, house, tmp_path, base).err
 
 
-def opened(kit: Path, house: Path, tmp_path: Path, base: Path) -> Result:
+def plain_with_hash(kit: Path, sha256: str) -> None:
+    """Make the lock one package, with its checksum."""
+    lock = kit / "config/requirements/cpu.txt"
+    lock.write_text("plain==1.0\n")
+    wheels.hashes(lock, {"plain==1.0": sha256})
+
+
+def verified(kit: Path, house: Path, tmp_path: Path, base: Path) -> Result:
     """Only look whether all is there."""
-    words = [str(house), "--device", "cpu", "--base", str(base), "--uv", "0.13.8", "--lock", "stack"]
+    words = [str(house), "cpu", str(base), "0.13.8", "stack", str(tmp_path / "out")]
     done = subprocess.run(
-        [sys.executable, "-m", "trainer.setup.wheelhouse", "open", *words, "--into", str(tmp_path / "into")],
+        [sys.executable, "-m", "trainer.setup.wheelhouse", "verify", *words],
         cwd=kit,
         capture_output=True,
         text=True,
         check=False,
     )
-    assert (tmp_path / "into").exists() == (done.returncode == 0)
+    assert (tmp_path / "out").exists() == (done.returncode == 0)
     return Result(done.returncode, done.stdout, done.stderr)
 
 
 def test_the_machine_has_another_torch(kit, house, tmp_path, base) -> None:
     give(base, "2.12.0")
-    done = opened(kit, house, tmp_path, base)
+    done = verified(kit, house, tmp_path, base)
     give(base, "2.13.0+cpu")
     assert done.status == 2
     assert f"2.13.0+cpu must be on this machine, and {base} has 2.12.0" in done.err
-    assert opened(kit, house, tmp_path, base).status == 0
+    assert verified(kit, house, tmp_path, base).status == 0
 
 
-def test_files_in_one_folder_and_all_faults_at_once(kit, house, tmp_path, base) -> None:
-    for path in [path for path in house.rglob("*") if path.is_file() and path.parent != house]:
-        path.rename(house / path.name)
-    assert opened(kit, house, tmp_path, base).status == 0
+def test_all_faults_at_once(kit, house, tmp_path, base) -> None:
     without_a_file(house)
     with_a_damaged_file(house)
-    assert len(opened(kit, house, tmp_path, base).complaints) == 2
+    assert len(verified(kit, house, tmp_path, base).complaints) == 2
 
 
 def test_hashes_of_the_lock(house, tmp_path, base, kit) -> None:
     other = copy_of_the_kit(tmp_path / "kit")
-    (other / "config/requirements/cpu.txt").write_text(f"plain==1.0 --hash=sha256:{'0' * 64}\n")
-    done = opened(other, house, tmp_path, base)
+    plain_with_hash(other, "0" * 64)
+    done = verified(other, house, tmp_path, base)
     assert done.status == 2
     assert "the files of plain==1.0 are not those whose hashes config/requirements/cpu.txt has" in done.err
     right = wheels.sha256(kit.parent / "index/plain-1.0-py3-none-any.whl")
-    (other / "config/requirements/cpu.txt").write_text(f"plain==1.0 --hash=sha256:{right}\n")
-    assert opened(other, house, tmp_path, base).status == 0
+    plain_with_hash(other, right)
+    assert verified(other, house, tmp_path, base).status == 0
 
 
 def test_an_environment_and_a_wheelhouse(tmp_path) -> None:

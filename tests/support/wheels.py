@@ -50,6 +50,12 @@ def source(folder: Path, name: str, version: str = "1.0") -> Path:
     return path
 
 
+def hashes(lock: Path, sums: Mapping[str, str]) -> None:
+    """Write the file of checksums beside a lock."""
+    lines = [f"# of {lock.name} with sha256 {sha256(lock)}", *(f"{pin} --hash=sha256:{sums[pin]}" for pin in sums)]
+    lock.with_suffix(".hashes.txt").write_text("\n".join(lines) + "\n")
+
+
 def sha256(path: Path) -> str:
     """Return the checksum of a file."""
     return hashlib.sha256(path.read_bytes()).hexdigest()

@@ -161,7 +161,7 @@ make_environment() {
   identity=$(lock_identity "$device" "$base")
   mkdir -p outputs
   if [[ "$(cat .venv/kit-lock 2>/dev/null)" == "$identity" ]] && installed .venv/kit-entry pyproject.toml; then
-    [[ -z "${WHEELHOUSE:-}" ]] || update_extras
+    [[ -z "${WHEELHOUSE:-}" ]] || install_own_wheels
     return
   fi
   exec 9>outputs/.setup.lock
@@ -170,7 +170,7 @@ make_environment() {
     need_space "$device"
     : >"$SETUP_LOG"
     printf 'set-up (once): %s environment in .venv with %s; log: %s\n' "$device" "$("$base" -V)" "$SETUP_LOG" >&2
-    [[ -z "${WHEELHOUSE:-}" ]] || open_wheelhouse "$device" "$base" stack # before .venv is touched
+    [[ -z "${WHEELHOUSE:-}" ]] || verify_wheelhouse "$device" "$base" stack # before .venv is touched
     make_venv "$base" .venv
     if [[ -n "${WHEELHOUSE:-}" ]]; then install_wheels; else install_from_indexes "$device"; fi
     install_kit "$device" .venv/bin/uv pip install --python .venv/bin/python
@@ -199,8 +199,8 @@ install_tools() {
   local -a install=() hashes
   [[ -n "${VENV:-}" ]] || installed .venv/kit-tools config/requirements/dev.txt && return
   if [[ -n "${WHEELHOUSE:-}" ]]; then
-    open_wheelhouse "$device" "$base" tools
-    install=(uv_offline --find-links "$WHEELS" --require-hashes -r "$WHEELS/requirements.txt")
+    verify_wheelhouse "$device" "$base" tools
+    install=(install_pins)
   else
     export_indexes .venv/bin/python
     lock_hashes dev
@@ -209,7 +209,7 @@ install_tools() {
   shown "packages of config/requirements/dev.txt" "${install[@]}" \
     || die "config/requirements/dev.txt cannot be installed: $(setup_cause) (log: $SETUP_LOG)"
   printf '%s\n' "$stamp" >.venv/kit-tools
-  rm -rf "$WHEELS"
+  rm -rf "$WHEELHOUSE_PINS"
 }
 
 # Has KIT_PYTHON's environment these distributions?

@@ -223,7 +223,7 @@ def test_a_flag_that_a_yaml_file_no_longer_reads(small_model, tmp_path, monkeypa
     shutil.copytree(ROOT / "config", config)
     text = (config / "ppo.yaml").read_text()
     (config / "ppo.yaml").write_text(text.replace("lr: ${oc.decode:${oc.env:LR}}", "lr: 5e-5"))
-    monkeypatch.setattr(compose, "ROOT", tmp_path)
+    monkeypatch.setattr(settings_tree, "ROOT", tmp_path)
     assert resolved(small_model, 0).actor_rollout_ref.actor.optim.lr == 5e-5
     with pytest.raises(
         UserError, match=r"--lr 2e-06 does not reach verl, as config/\*\.yaml sets .*optim\.lr to 5e-05"

@@ -95,7 +95,9 @@ def test_without_max_restarts_it_fails_at_once(monkeypatch, tmp_path) -> None:
 
 
 def test_machine_0_is_known_by_an_address_that_others_reach(monkeypatch) -> None:
-    monkeypatch.setattr(environment.socket, "gethostbyname", {"gpu0": "127.0.1.1", "gpu1": "10.0.0.8"}.__getitem__)
+    monkeypatch.setattr(
+        config_environment.socket, "gethostbyname", {"gpu0": "127.0.1.1", "gpu1": "10.0.0.8"}.__getitem__
+    )
     several = {"NNODES": "2", "MASTER_PORT": "3000"}
     assert config_environment.ray_address(settings(MASTER_ADDR="10.0.0.7", **several)) == "10.0.0.7:3001"
     assert config_environment.head_address(settings(MASTER_ADDR="gpu1", **several)) == "10.0.0.8"
@@ -133,7 +135,9 @@ def test_of_several_machines_verls_task_runner_is_on_the_first() -> None:
     several = settings(NNODES="2", MASTER_ADDR="10.0.0.7")
     assert "trainer.driver.main" in supervisor.command(several, run)
     assert task_runner.ANY_NODE not in environment.of_node(several, run, Path("/tmp/x"), None, "secret")
-    theirs = settings(NNODES="2", RAY_ADDRESS="10.0.0.7:6379")  # whose head may run nothing of a job
+    theirs = settings(
+        NNODES="2", N_GPUS="8", RAY_ADDRESS="10.0.0.7:6379", DEVICE="cuda"
+    )  # whose head may run nothing of a job
     assert environment.of_node(theirs, run, Path("/tmp/x"), None, "secret")[task_runner.ANY_NODE]
     assert task_runner.HEAD.keys() == {HEAD_NODE_RESOURCE_NAME}
 

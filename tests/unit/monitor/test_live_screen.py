@@ -6,6 +6,7 @@ import math
 
 from rich.console import Console
 
+from reward.support import events
 from trainer.monitor import live_screen
 from trainer.monitor.progress import Progress
 
@@ -28,7 +29,7 @@ def progressed(folder, steps, **more) -> Progress:
 
 def test_the_start_up_says_what_is_waited_for(tmp_path) -> None:
     progress = progressed(tmp_path, -1)
-    (tmp_path / "train.log").write_text("critic model engine initialized\n")
+    events.append(progress.events, "worker", "phase", name="critic_loaded")
     progress.follow()
     text = drawn(progress, tmp_path)
     assert text.startswith("step 0/40  0 s so far  the critic is loaded; loading the actor (0 s)")

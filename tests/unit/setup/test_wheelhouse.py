@@ -1,23 +1,20 @@
-"""./train.sh wheelhouse: what it fetches for another machine, in which parts, and what it does when it cannot."""
+"""./train.sh wheelhouse: what it fetches for another machine, and what it does when it cannot."""
 
 import json
+import os
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from tests.support import wheels
 from tests.support.command import Result, can_mount, clean_environment, copy_of_the_kit, train_sh
-from trainer.setup.wheelhouse import parts, requirements
+from trainer.setup.wheelhouse import requirements
 from trainer.setup.wheelhouse.make import main as make_main
-from trainer.setup.wheelhouse.manifest import Wheel
 from trainer.setup.wheelhouse.target import Target
 from trainer.user_error import UserError
 
-MIB = 1 << 20
 LOCK = """\
 plain==1.0
 older==1.0 ; python_full_version < '3.12'
@@ -29,10 +26,6 @@ triton==3.6.0
 wandb==1.0
 """
 TARGET = ("--device", "cuda", "--python", "3.12", "--platform", "manylinux_2_31_x86_64")
-
-
-def random_bytes(size: int) -> bytes:
-    return bytes((number * 2654435761 >> 13) & 255 for number in range(size))
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +40,7 @@ def kit(tmp_path_factory) -> Path:
         wheels.wheel(index, *name.split("-"))
     for tag in ("cp312-cp312-manylinux_2_28_x86_64", "cp312-cp312-manylinux_2_35_x86_64", "cp311-cp311-linux_x86_64"):
         wheels.wheel(index, "native", "1.0", tag)
-    wheels.wheel(index, "large", payload=random_bytes(5 * MIB // 2))
+    wheels.wheel(index, "large", payload=os.urandom(5 << 19))
     wheels.installed(index, "setuptools")
     wheels.source(index, "sdist_only")
     return kit
@@ -60,17 +53,17 @@ def make(kit: Path, folder: Path, *flags: str, **extra: str) -> Result:
 
 
 def listing(folder: Path) -> dict[str, str]:
-    """Each file, by its name, with its folder."""
-    return {path.name: path.parent.name for path in folder.rglob("*") if path.is_file()}
+    """The checksum of each file in the folder of wheels."""
+    return {path.name: wheels.sha256(path) for path in (folder / "wheels").iterdir()}
 
 
 def test_wheels_for_another_machine(kit, tmp_path) -> None:
-    """Markers and tags are the target's, and no part is larger than asked for."""
+    """Markers and tags are the target's; what is damaged or lost is fetched again, and nothing else."""
     folder = tmp_path / "house"
-    made = make(kit, folder, "--part_size", "1", "--without=optional,torch")
+    made = make(kit, folder, "--without=optional,torch")
     assert made.status == 0, made.err
-    found = json.loads((folder / "wheelhouse.json").read_text())
-    assert sorted(wheel["file"] for wheel in found["wheels"]) == [
+    manifest = json.loads((folder / "wheelhouse.json").read_text())
+    assert list(manifest["wheels"]) == [
         "large-1.0-py3-none-any.whl",
         "native-1.0-cp312-cp312-manylinux_2_28_x86_64.whl",
         "newer-1.0-py3-none-any.whl",
@@ -78,43 +71,36 @@ def test_wheels_for_another_machine(kit, tmp_path) -> None:
         "pytester-1.0-py3-none-any.whl",
         "uv-0.13.8-py3-none-any.whl",
     ]
-    assert found["left_out"] == {"wandb": "optional", "torch": "torch", "triton": "torch"}
+    assert manifest["left_out"] == {"wandb": "optional", "torch": "torch", "triton": "torch"}
     assert "left out (torch): torch, triton" in made.out
-    sizes: dict[str, int] = {}
-    for path in folder.glob("part*/*"):
-        sizes[path.parent.name] = sizes.get(path.parent.name, 0) + path.stat().st_size
-    assert sorted(sizes) == ["part01", "part02", "part03"]
-    assert max(sizes.values()) <= MIB
-    pieces = sorted(folder.rglob("large-1.0-py3-none-any.whl.*"), key=lambda path: path.name)
-    original = (kit.parent / "index/large-1.0-py3-none-any.whl").read_bytes()
-    assert b"".join(path.read_bytes() for path in pieces) == original
-
-    again = make(kit, folder, "--part_size", "1", "--without=optional,torch", PIP_FIND_LINKS="/nowhere")
-    assert again.status == 0
-    assert again.out.startswith(f"{folder} is complete: 6 wheels")
-
     before = listing(folder)
-    pieces[1].write_bytes(b"\0" * pieces[1].stat().st_size)
-    next(folder.rglob("plain-*.whl")).unlink()
-    mended = make(kit, folder, "--part_size", "1", "--without=optional,torch")
+    assert before == manifest["wheels"]
+
+    again = make(kit, folder, "--without=optional,torch", PIP_FIND_LINKS="/nowhere")
+    assert again.status == 0
+    assert f"{folder} is complete: 6 wheels" in again.out
+
+    (folder / "wheels/large-1.0-py3-none-any.whl").write_bytes(b"damaged")
+    (folder / "wheels/plain-1.0-py3-none-any.whl").unlink()
+    mended = make(kit, folder, "--without=optional,torch")
     assert "6 wheels, of which 4 are there already" in mended.out
     assert listing(folder) == before
-    assert b"".join(path.read_bytes() for path in pieces) == original
 
 
-def test_other_parts_and_less_left_out(kit, tmp_path) -> None:
-    """What is there is laid out anew, and only the rest is fetched; a wheel of one's own stays."""
+def test_less_left_out(kit, tmp_path) -> None:
+    """Only the rest is fetched, and what is no longer asked for goes; a wheel of one's own stays."""
     folder = tmp_path / "house"
-    assert make(kit, folder, "--part_size", "1", "--without=optional,torch,tools").status == 0
-    wheels.wheel(folder, "mine")
+    assert make(kit, folder, "--without=optional,torch,tools").status == 0
+    mine = wheels.wheel(folder, "mine")
     made = make(kit, folder, "--without=tools")
     assert made.status == 0, made.err
     assert "8 wheels, of which 5 are there already" in made.out
-    assert "wheels of your own, which set-up installs too: mine-1.0-py3-none-any.whl" in made.out
-    places = listing(folder)
-    assert places.pop("wheelhouse.json") == places.pop("mine-1.0-py3-none-any.whl") == "house"
-    assert set(places.values()) == {"wheels"}
-    assert len(places) == 8
+    assert f"wheels of your own, which set-up installs too: {mine.name}" in made.out
+    assert len(listing(folder)) == 8
+    made = make(kit, folder, "--without=tools,optional")
+    assert "removed, as it is damaged or not asked for: wandb-1.0-py3-none-any.whl" in made.out
+    assert len(listing(folder)) == 7
+    assert mine.is_file()
 
 
 @pytest.fixture
@@ -122,7 +108,8 @@ def hashed(kit) -> Iterator[Path]:
     """The lock of a device for a while, with hashes."""
     lock = kit / "config/requirements/cuda.txt"
     good = wheels.sha256(kit.parent / "index/plain-1.0-py3-none-any.whl")
-    lock.write_text(f"plain==1.0 \\\n    --hash=sha256:{good}\nsdist-only==1.0 --hash=sha256:{'0' * 64}\n")
+    lock.write_text("plain==1.0\nsdist-only==1.0\n")
+    wheels.hashes(lock, {"plain==1.0": good, "sdist-only==1.0": "0" * 64})
     yield lock
     lock.write_text(LOCK)
 
@@ -136,11 +123,15 @@ def test_hashes_of_the_lock_are_kept_to(kit, hashed, tmp_path) -> None:
     )
     assert "DO NOT MATCH THE HASHES" in made.complaints[-1]
     right = wheels.sha256(kit.parent / "index/sdist_only-1.0.tar.gz")
-    hashed.write_text(hashed.read_text().replace("0" * 64, right))
+    plain = kit.parent / "index/plain-1.0-py3-none-any.whl"
+    wheels.hashes(hashed, {"plain==1.0": wheels.sha256(plain), "sdist-only==1.0": right})
     made = make(kit, tmp_path / "house", "--without=pytester")
     assert made.status == 0, made.err
-    found = json.loads((tmp_path / "house/wheelhouse.json").read_text())["wheels"]
-    assert {wheel["name"]: wheel["source"] for wheel in found} == {"plain": "", "sdist-only": right, "uv": ""}
+    manifest = json.loads((tmp_path / "house/wheelhouse.json").read_text())
+    assert [file.partition("-")[0] for file in manifest["wheels"]] == ["plain", "sdist_only", "uv"]
+    assert [file.partition("-")[0] for file in manifest["built"]] == ["sdist_only"]
+    again = make(kit, tmp_path / "house", "--without=pytester", PIP_FIND_LINKS="/nowhere")
+    assert "3 wheels, of which 3 are there already" in again.out
 
 
 def test_what_no_index_has_is_named_and_the_rest_is_kept(kit, tmp_path) -> None:
@@ -174,7 +165,7 @@ def test_no_network(kit, tmp_path) -> None:
     assert "Connection refused" in made.complaints[0]
     assert "check the network, or pip's index settings (pip config list)" in made.complaints[0]
     assert "the same command goes on" in made.complaints[0]
-    assert [path.name for path in (tmp_path / "house/fetched").iterdir()] == []
+    assert [path.name for path in (tmp_path / "house/wheels").iterdir()] == []
 
 
 def test_a_full_disk(kit, tmp_path) -> None:
@@ -196,8 +187,7 @@ def test_a_full_disk(kit, tmp_path) -> None:
 @pytest.mark.parametrize(
     ("flags", "complaint"),
     [
-        (["--part_size", "1.5"], "--part_size 1.5: allowed: a whole number of MiB, 1 or more"),
-        (["--platform", "macosx_11_0"], "--platform macosx_11_0: allowed: manylinux_2_N_x86_64 with N of 28 or more"),
+        (["--platform", "macosx_11_0"], "--platform: macosx_11_0: allowed: manylinux_2_N_x86_64 with N of 28 or more"),
         (["--python", "3.13"], "argument --python: invalid choice: '3.13'"),
         (["--without", "tensorflow"], "--without tensorflow: allowed: optional, torch, tools, or a package of"),
     ],
@@ -211,10 +201,10 @@ def test_flags_that_are_wrong(tmp_path, flags, complaint) -> None:
 
 
 def test_a_flag_that_does_not_exist(kit, tmp_path) -> None:
-    made = make(kit, tmp_path / "house", "--part-sizes", "1")
+    made = make(kit, tmp_path / "house", "--pythons", "1")
     assert made.status == 2
     assert made.complaints == [
-        "train.sh: wheelhouse: unrecognized arguments: --part_sizes 1; ./train.sh wheelhouse --help says what there is"
+        "train.sh: wheelhouse: unrecognized arguments: --pythons 1; ./train.sh wheelhouse --help lists the flags"
     ]
 
 
@@ -231,7 +221,7 @@ def test_a_folder_that_holds_something_else(kit, tmp_path) -> None:
 
 def test_a_wheelhouse_for_another_machine_is_left_as_it_is(kit, tmp_path) -> None:
     (tmp_path / "wheelhouse.json").write_text(
-        json.dumps({"format": 1, "target": {"device": "cpu", "python": "3.11", "glibc": 36}, "wheels": []})
+        json.dumps({"format": 2, "target": {"device": "cpu", "python": "3.11", "glibc": 36}})
     )
     made = make(kit, tmp_path)
     assert made.status == 2
@@ -240,22 +230,7 @@ def test_a_wheelhouse_for_another_machine_is_left_as_it_is(kit, tmp_path) -> Non
 
 def test_what_may_be_left_out_is_in_a_lock() -> None:
     target = Target("cuda", "3.12", 39)
-    names = {each.name for each in requirements.stack(target)}
+    names = {pin.name for pin in requirements.pins("stack", target)}
     for group, members in requirements.groups().items():
         assert set(members) - names == set(), group
     assert requirements.TOOLS not in requirements.groups()
-
-
-@given(st.lists(st.integers(1, 500), max_size=30), st.integers(1, 120))
-def test_parts_hold_everything_and_are_no_larger_than_asked_for(sizes, part_size) -> None:
-    planned = parts.plan([Wheel(f"w{n}", "1", f"w{n}-1.whl", size, "") for n, size in enumerate(sizes)], part_size)
-    assert {wheel.file: sum(piece.size for piece in wheel.pieces) for wheel in planned} == {
-        f"w{n}-1.whl": size for n, size in enumerate(sizes)
-    }
-    full: dict[str, int] = {}
-    for wheel in planned:
-        assert [piece.file for piece in wheel.pieces] == sorted(piece.file for piece in wheel.pieces)
-        for piece in wheel.pieces:
-            full[piece.part] = full.get(piece.part, 0) + piece.size
-    assert max(full.values(), default=0) <= part_size
-    assert len(full) <= 2 * sum(sizes) / part_size + 1

@@ -161,7 +161,7 @@ class Rendezvous:
 
     def _missing(self, ranks: list[str], patience: float) -> str:
         text = (
-            f"NNODES={self.nodes}: machine{'s' * (len(ranks) > 1)} {', '.join(ranks)} did not come within "
+            f"NNODES={self.nodes}: node{'s' * (len(ranks) > 1)} {', '.join(ranks)} did not come within "
             f"{patience:.0f} s (JOIN_TIMEOUT); start the same line there with NODE_RANK={ranks[0]}, and see that "
             f"{self.address}:{self.port} can be reached from there"
         )

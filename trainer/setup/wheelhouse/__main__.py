@@ -1,12 +1,12 @@
-"""``python -m trainer.setup.wheelhouse make|open ...``; faults are a line each, with exit status 2."""
+"""``python -m trainer.setup.wheelhouse make|verify ...``; faults are a line each, with exit status 2."""
 
 import sys
 
 from reward.support.redact import redact_streams
-from trainer.setup.wheelhouse import make, opened
+from trainer.setup.wheelhouse import make, verify
 from trainer.user_error import UserError, fail
 
-COMMANDS = {"make": make.main, "open": opened.main, "extras": opened.print_extras}
+COMMANDS = {"make": make.main, "verify": verify.main}
 
 
 if __name__ == "__main__":

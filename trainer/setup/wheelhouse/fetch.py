@@ -1,145 +1,103 @@
 """Wheels from pip's indexes, for a machine that need not be this one."""
 
-import contextlib
 import os
 import re
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
+from typing import NamedTuple
 
-from trainer.setup.wheelhouse.manifest import checksum
-from trainer.setup.wheelhouse.requirements import Requirement
+from trainer.setup.wheelhouse.requirements import Pin
 from trainer.setup.wheelhouse.target import Target
 
-CPU_TORCH = "https://download.pytorch.org/whl/cpu"  # PyTorch's CPU build, where pip's own sources have none
+PIPS = 4  # at a time
+BATCH = 12  # wheels of one pip, whose start takes longer than most wheels
+CPU_TORCH = "https://download.pytorch.org/whl/cpu"  # PyTorch's CPU build, where pip's own indexes have none
 OUT_OF_REACH = re.compile(r"Retrying \(|Connection|ProxyError|SSLError|timed out|Temporary failure|HTTPError|40[137] ")
 
 
-class OutOfReach(Exception):
-    """The indexes cannot be asked, or the disk is full: it would not go better with another package."""
+class FetchStopped(Exception):
+    """The indexes are out of reach, or the disk is full: another package would fare no better."""
 
 
-class _Missing(Exception):
-    """No index has what is wanted; the message is a whole line."""
+class Result(NamedTuple):
+    """What became of one package. ``built``: the wheel made from source, if so; ``fault``: why there is no wheel."""
+
+    built: str = ""
+    fault: str = ""
 
 
-@dataclass
-class Fetched:
-    """What came of it: for each wheel the sha256 of the sdist that it was built from, if any; and what is missing."""
-
-    sources: dict[tuple[str, str], str] = field(default_factory=dict)
-    missing: list[str] = field(default_factory=list)
-
-
-def fetch(wanted: Sequence[Requirement], target: Target, folder: Path) -> Fetched:
-    """Put the wheels that are wanted into ``folder``, each whole or not at all.
-
-    All at once, as most of pip's time is its start; what has no wheel is left out of that, and built by itself.
+def fetch_all(pins: Sequence[Pin], target: Target, folder: Path) -> Iterator[Result]:
+    """Put wheels into ``folder``, each whole or not at all; yield a result a package as they come.
 
     Raises:
-        OutOfReach: no index could be asked.
+        FetchStopped: no index could be asked, or the disk is full; the other threads have ended.
     """
-    done, rest = Fetched(), list(wanted)
-    while rest:
-        complaints = _wheels(rest, target, folder)
-        lacking = [
-            each
-            for each in rest
-            if re.search(rf"No matching distribution found for {re.escape(str(each))}\b", complaints)
-        ]
-        alone = [] if not complaints else lacking or rest
-        rest = [each for each in rest if each not in alone]
-        if not complaints:
-            done.sources |= {each.key: "" for each in rest}
-            break
-        for each in alone:
-            try:
-                done.sources[each.key] = _by_itself(each, target, folder, tried=bool(lacking))
-            except _Missing as error:
-                done.missing.append(str(error))
-    return done
+    hashed = [pin for pin in pins if pin.hashes]
+    batches = [hashed[start : start + BATCH] for start in range(0, len(hashed), BATCH)]
+    batches += [[pin] for pin in pins if not pin.hashes]  # pip wants hashes of all or of none
+    with ThreadPoolExecutor(PIPS) as pool:
+        jobs = [pool.submit(_fetch, batch, target, folder) for batch in batches]
+        try:
+            for job in as_completed(jobs):
+                yield from job.result()
+        finally:
+            pool.shutdown(cancel_futures=True)
 
 
-def _wheels(wanted: Sequence[Requirement], target: Target, folder: Path, *more: str) -> str:
-    """Return nothing where all wheels are in the folder now, else what pip says."""
-    with _room(folder) as room:
-        complaints = _pip("download", *_of(wanted, room), *_for(target), *more, room=room)
-        for path in [] if complaints else room.glob("*.whl"):
-            path.replace(folder / path.name)
-    return complaints
+def _fetch(pins: Sequence[Pin], target: Target, folder: Path) -> list[Result]:
+    """Fetch several wheels at once; where an index lacks one of them, each by itself."""
+    platforms = [f"--platform={name}" for name in target.platforms()]
+    for_target = ["--only-binary=:all:", "--implementation=cp", f"--python-version={target.python}", *platforms]
+    for more in ([], ["--extra-index-url", CPU_TORCH])[: 1 + pins[0].version.endswith("+cpu")]:
+        if not _pip("download", "--dest", pins, folder, *for_target, *more):
+            return [Result() for _ in pins]
+    if len(pins) > 1:
+        return [result for pin in pins for result in _fetch([pin], target, folder)]
+    return [_build(pins[0], target, folder)]
 
 
-def _by_itself(wanted: Requirement, target: Target, folder: Path, tried: bool) -> str:
-    """Fetch one wheel, unless that was tried, or build it; return the checksum of what it was built from."""
-    more = ["--extra-index-url", CPU_TORCH] if wanted.version.endswith("+cpu") else []
-    if (more or not tried) and not _wheels([wanted], target, folder, *more):
-        return ""
-    with _room(folder) as room:
-        source = _build(wanted, target, room)
-        wheel = next(room.glob("*.whl"))
-        if not wheel.name.endswith("-none-any.whl"):
-            raise _Missing(f"{wanted}: pip's indexes have no wheel for {target}, and its source must be compiled there")
-        wheel.replace(folder / wheel.name)
-    return source
-
-
-def _build(wanted: Requirement, target: Target, room: Path) -> str:
-    """Make a wheel of the source; return the checksum of that."""
-    no_wheel = f"{wanted}: pip's indexes have no wheel for {target}, nor a source that makes one"
-    complaints = _pip("download", *_of([wanted], room), f"--no-binary={wanted.name}", room=room)
-    if complaints:
-        raise _Missing(f"{no_wheel}: {_cause(complaints)}")
-    sdist = next(each for each in room.iterdir() if each.name.endswith((".tar.gz", ".zip", ".tar.bz2")))
-    complaints = _pip("wheel", "--no-deps", f"--wheel-dir={room}", str(sdist), room=room)
-    if complaints:
-        raise _Missing(f"{no_wheel}: {_cause(complaints)}")
-    return checksum(sdist)
-
-
-def _for(target: Target) -> list[str]:
-    platforms = [f"--platform={each}" for each in target.platforms()]
-    return ["--only-binary=:all:", "--implementation=cp", f"--python-version={target.python}", *platforms]
-
-
-def _of(wanted: Sequence[Requirement], room: Path) -> list[str]:
-    lines = [" ".join([str(each), *(f"--hash=sha256:{sum_}" for sum_ in each.hashes)]) for each in wanted]
-    (room / "wanted.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return ["--no-deps", f"--dest={room}", f"--requirement={room / 'wanted.txt'}"]
-
-
-@contextlib.contextmanager
-def _room(folder: Path) -> Iterator[Path]:
+def _build(pin: Pin, target: Target, folder: Path) -> Result:
+    """Build a wheel from source, if that gives one for every machine."""
     with tempfile.TemporaryDirectory(prefix=".fetch-", dir=folder) as name:
-        yield Path(name)
+        said = _pip("wheel", "--wheel-dir", [pin], Path(name), f"--no-binary={pin.name}")
+        no_wheel = f"{pin}: pip's indexes have no wheel for {target}"
+        if said:
+            return Result(fault=f"{no_wheel}, nor a source that makes one: {_cause(said)}")
+        wheel = next(Path(name).glob("*.whl"))
+        if not wheel.name.endswith("-none-any.whl"):
+            return Result(fault=f"{no_wheel}, and its source must be compiled there")
+        wheel.replace(folder / wheel.name)
+    return Result(built=wheel.name)
 
 
-def _pip(*words: str, room: Path) -> str:
-    """Run pip; return nothing if it did what it should, else what it said.
+def _pip(command: str, destination: str, pins: Sequence[Pin], folder: Path, *options: str) -> str:
+    """Run ``pip download`` or ``pip wheel`` into ``folder``; return what it said if it failed, else nothing.
 
     Raises:
-        OutOfReach: for whatever is no property of the package.
+        FetchStopped: the fault is not the package's.
     """
-    command = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input", *words]
-    done = subprocess.run(
-        [*command, "--no-cache-dir", "--progress-bar=off"],
-        capture_output=True,
-        text=True,
-        errors="replace",
-        env=os.environ | {"TMPDIR": str(room)},  # on the disk that was chosen
-        check=False,
-    )
-    if done.returncode == 0:
-        return ""
+    with tempfile.TemporaryDirectory(prefix=".fetch-", dir=folder) as name:
+        lines = [" ".join([str(pin), *(f"--hash=sha256:{sha256}" for sha256 in pin.hashes)]) for pin in pins]
+        (Path(name) / "pins.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+        words = [sys.executable, "-m", "pip", command, "--disable-pip-version-check", "--no-input", "--no-cache-dir"]
+        words += ["--no-deps", "--progress-bar=off", "-r", f"{name}/pins.txt", destination, f"{name}/out", *options]
+        environment = os.environ | {"TMPDIR": name}  # on the disk that was chosen
+        done = subprocess.run(words, capture_output=True, text=True, errors="replace", env=environment, check=False)
+        if done.returncode == 0:
+            for path in Path(name, "out").glob("*.whl"):
+                path.replace(folder / path.name)
+            return ""
     said = done.stdout + done.stderr
     if "No space left on device" in said:
-        raise OutOfReach("the disk is full; free some space")
+        raise FetchStopped("the disk is full; free some space")
     if done.returncode < 0 or "Operation cancelled by user" in said:
-        raise OutOfReach("pip was stopped")
+        raise FetchStopped("pip was stopped")
     if OUT_OF_REACH.search(done.stderr):
-        raise OutOfReach(f"{_cause(said)}; check the network, or pip's index settings (pip config list)")
+        raise FetchStopped(f"{_cause(said)}; check the network, or pip's index settings (pip config list)")
     return said or "pip gave no reason"
 
 

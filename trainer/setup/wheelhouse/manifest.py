@@ -1,72 +1,47 @@
-"""wheelhouse.json: what a wheelhouse is for, and each of its files with size and checksum."""
+"""wheelhouse.json: the machine that a wheelhouse is for, what was left out, and the checksum of each wheel."""
 
 import hashlib
 import json
-import os
 import re
-from collections import Counter
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from trainer.setup.wheelhouse.target import Target, name_and_version
+from trainer.setup.wheelhouse.target import PYTHONS, Target, wheel_key
 from trainer.user_error import UserError
 
 FILE = "wheelhouse.json"
-FORMAT = 1
-LARGEST = 64 << 20  # bytes of a manifest
-WHEEL = re.compile(r"[A-Za-z0-9_.+!-]{1,200}\.whl", re.ASCII)
-PART = re.compile(r"wheels|part\d{1,6}")
+FORMAT = 2
+WHEELS = "wheels"  # the folder of the wheels that are listed; wheels of the user's own lie beside it
+LARGEST = 16 << 20  # bytes of a manifest
 SHA256 = re.compile(r"[0-9a-f]{64}")
 
-
-@dataclass(frozen=True)
-class Piece:
-    """A file: a whole wheel, or the next bytes of one that is larger than a part. ``size`` in bytes."""
-
-    part: str
-    file: str
-    size: int
-    sha256: str
-
-
-@dataclass(frozen=True)
-class Wheel:
-    """A wheel and where its bytes are. ``source`` is the sha256 of the sdist that it was built from, if it was."""
-
-    name: str
-    version: str
-    file: str
-    size: int
-    sha256: str
-    source: str = ""
-    pieces: tuple[Piece, ...] = ()
-
-    @property
-    def key(self) -> tuple[str, str]:
-        """Name and version."""
-        return self.name, self.version
+Key = tuple[str, str]  # name and version
 
 
 @dataclass(frozen=True)
 class Manifest:
-    """A wheelhouse. ``left_out``: {package: the word of --without that says so}; ``part_size`` in bytes, 0 for one."""
+    """A wheelhouse.
+
+    ``left_out``: {package: the word of --without that says so}; ``wheels``: {file name: sha256}; ``built``: those of
+    them that were built from source where the wheelhouse was made, so that the locks do not have their checksum.
+    """
 
     target: Target
-    part_size: int = 0
     left_out: dict[str, str] = field(default_factory=dict)
-    wheels: tuple[Wheel, ...] = ()
+    wheels: dict[str, str] = field(default_factory=dict)
+    built: list[str] = field(default_factory=list)
     complete: bool = False
 
-    def write(self, folder: Path) -> None:
-        """Write it whole or not at all."""
-        text = json.dumps({"format": FORMAT, **asdict(self)}, indent=1)
+    def write(self, folder: Path, complete: bool) -> None:
+        """Write it, as complete or not, whole or not at all."""
         temporary = folder / f".{FILE}.new"
-        temporary.write_text(text + "\n", encoding="utf-8")
+        content = {"format": FORMAT, **asdict(self), "complete": complete}
+        temporary.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
         temporary.replace(folder / FILE)
 
-    def placed(self, wheel: Wheel) -> "Manifest":
-        """Return it with ``wheel`` where that is now."""
-        return replace(self, wheels=(*(each for each in self.wheels if each.key != wheel.key), wheel))
+    def files(self) -> dict[Key, str]:
+        """Return the file name of each package and version."""
+        return {key: file for file in self.wheels if (key := wheel_key(file))}
 
 
 def read(folder: Path) -> Manifest | None:
@@ -81,73 +56,42 @@ def read(folder: Path) -> Manifest | None:
     try:
         if path.stat().st_size > LARGEST:
             raise ValueError(f"larger than {LARGEST >> 20} MiB")
-        found = json.loads(path.read_text(encoding="utf-8"))
-        if found.pop("format") != FORMAT:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        if content.pop("format") != FORMAT:
             raise UserError(f"{path}: made by another version of the kit; make the wheelhouse with this checkout")
-        wheels = tuple(
-            Wheel(**{**each, "pieces": tuple(Piece(**piece) for piece in each["pieces"])}) for each in found["wheels"]
-        )
-        read = Manifest(**{**found, "target": Target(**found["target"]), "wheels": wheels})
-        check(read)
-        return read
+        manifest = Manifest(**{**content, "target": Target(**content["target"])})
+        _check(manifest)
+        return manifest
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         why = "nested too deeply" if isinstance(error, RecursionError) else str(error)[:200]
         raise UserError(f"{path} is damaged ({why}); copy it again, or make the wheelhouse anew") from None
 
 
-def check(found: Manifest) -> None:
-    """Check what a manifest says before anything is done with it: who brings one may have written it by hand.
+def _check(manifest: Manifest) -> None:
+    """Check a manifest before any use of it: it may have been written by hand, and names become paths and arguments.
 
     Raises:
-        ValueError: a name that leads elsewhere, a file without a checksum, two of one name, an impossible size.
+        ValueError: a name that is a path, a wheel without a checksum, two of one package, a value of another type.
     """
-    target = found.target
-    if target.device not in ("cpu", "cuda") or not re.fullmatch(r"3\.\d{1,2}", target.python):
-        raise ValueError("its target is none")
-    if not _is_size(target.glibc) or not _is_size(found.part_size) or not isinstance(found.complete, bool):
-        raise ValueError("a number is wanted in target or part_size")
-    if not all(isinstance(each, str) for pair in found.left_out.items() for each in pair):
-        raise ValueError("left_out: texts are wanted")
-    for wheel in found.wheels:
-        _check_wheel(wheel)
-    names = [each.file for each in found.wheels], [each.key for each in found.wheels]
-    pieces = [piece.file for each in found.wheels for piece in each.pieces]
-    for group in (*names, pieces):
-        twice = next((each for each, count in Counter(map(str, group)).items() if count > 1), None)
-        if twice is not None:
-            raise ValueError(f"{twice[:120]!r} is there twice")
+    target = manifest.target
+    if target.device not in ("cpu", "cuda") or target.python not in PYTHONS or target.glibc not in range(5, 100):
+        raise ValueError("its target is not a device, a Python and a glibc")
+    if not isinstance(manifest.complete, bool):
+        raise ValueError("complete is neither true nor false")
+    if not all(isinstance(text, str) for pair in manifest.left_out.items() for text in pair):
+        raise ValueError("left_out: names are wanted")
+    for file, sha256 in manifest.wheels.items():
+        if not wheel_key(file) or not SHA256.fullmatch(sha256):
+            raise ValueError(f"{file[:120]!r} is no file name of a wheel, or has no sha256")
+    if len(manifest.files()) < len(manifest.wheels):
+        raise ValueError("a package is there twice")
+    if not isinstance(manifest.built, list) or not set(manifest.built) <= manifest.wheels.keys():
+        raise ValueError("built: files of its wheels are wanted")
 
 
-def _check_wheel(wheel: Wheel) -> None:
-    name = f"{wheel.file!r}"[:120]
-    if not WHEEL.fullmatch(wheel.file) or name_and_version(wheel.file) != wheel.key:
-        raise ValueError(f"{name} is no file name of the wheel {wheel.name[:60]!r}")
-    if not SHA256.fullmatch(wheel.sha256) or not (wheel.source == "" or SHA256.fullmatch(wheel.source)):
-        raise ValueError(f"{name} has no sha256")
-    for piece in wheel.pieces:
-        if not PART.fullmatch(piece.part) or not re.fullmatch(re.escape(wheel.file) + r"(\.\d{3,6})?", piece.file):
-            raise ValueError(f"{f'{piece.part}/{piece.file}'[:120]!r} is no place of {name}")
-        if not SHA256.fullmatch(piece.sha256):
-            raise ValueError(f"{piece.file[:120]!r} has no sha256")
-    sizes = [piece.size for piece in wheel.pieces]
-    if not all(map(_is_size, [wheel.size, *sizes])) or sum(sizes) != wheel.size:
-        raise ValueError(f"the sizes of {name} and its pieces do not agree")
-    if len(wheel.pieces) == 1 and wheel.pieces[0].sha256 != wheel.sha256:
-        raise ValueError(f"the checksums of {name} do not agree")
-
-
-def _is_size(number: object) -> bool:
-    return type(number) is int and 0 <= number < 1 << 44
-
-
-def files(folder: Path) -> dict[str, list[Path]]:
-    """Return the files of a wheelhouse by name, in whatever folders they came to lie."""
-    found: dict[str, list[Path]] = {}
-    for where, folders, names in os.walk(folder):
-        folders.sort()
-        for name in sorted(names):
-            found.setdefault(name, []).append(Path(where, name))
-    return found
+def own_wheels(folder: Path) -> list[Path]:
+    """Return the wheels that the user put into a wheelhouse."""
+    return sorted(path for path in folder.glob("*.whl") if path.is_file())
 
 
 def checksum(path: Path) -> str:
@@ -157,9 +101,3 @@ def checksum(path: Path) -> str:
         while chunk := file.read(1 << 20):
             digest.update(chunk)
     return digest.hexdigest()
-
-
-def extras(manifest: Manifest, found: dict[str, list[Path]]) -> list[Path]:
-    """Return the wheels that somebody else put into the folder."""
-    own = {wheel.file for wheel in manifest.wheels}
-    return sorted(paths[0] for name, paths in found.items() if name.endswith(".whl") and name not in own)

@@ -5,23 +5,23 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from pip._vendor.packaging.markers import InvalidMarker, Marker
+from pip._vendor.packaging.requirements import Requirement
 from pip._vendor.packaging.utils import canonicalize_name
 from pip._vendor.packaging.version import Version
 
 from trainer import ROOT
-from trainer.setup.wheelhouse.manifest import checksum
+from trainer.setup.wheelhouse.manifest import Key, checksum
 from trainer.setup.wheelhouse.target import Target
 from trainer.user_error import UserError
 
 FOLDER = ROOT / "config" / "requirements"
-NOT_NEEDED = "optional"  # the group that nobody has to have
-TOOLS = "tools"  # the group of dev.txt
+SHA256 = re.compile(r"--hash=sha256:([0-9a-f]{64})")
+TOOLS = "tools"  # the lock dev.txt, and the group of what it has beside the stack
 
 
 @dataclass(frozen=True)
-class Requirement:
-    """One line of a lock. ``hashes`` (sha256) are those of the files that may be taken; with none, any may."""
+class Pin:
+    """One line of a lock. ``hashes`` (sha256) are those of the files that are allowed; with none, any file is."""
 
     name: str
     version: str
@@ -31,68 +31,54 @@ class Requirement:
         return f"{self.name}=={self.version}"
 
     @property
-    def key(self) -> tuple[str, str]:
-        """Name and version as they are in the file name of a wheel."""
-        return self.name, str(Version(self.version))
+    def key(self) -> Key:
+        """Name and version, as in the file name of a wheel."""
+        return self.name, self.version
 
 
-def read(lock: Path, target: Target) -> list[Requirement]:
-    """Return what a lock asks for on the target, by the markers of its lines.
+def pins(lock: str, target: Target) -> list[Pin]:
+    """Return what a lock, "stack" (for training) or "tools" (for tests and checks), asks for on the target.
 
     Raises:
         UserError: a line is none of an exact lock.
     """
-    found, faults, sums = [], [], hashes_of(lock)
-    for line in lock.read_text(encoding="utf-8").replace("\\\n", " ").splitlines():
-        text = line.partition("#")[0].strip()
-        hashes = tuple(re.findall(r"--hash[= ]sha256:([0-9a-f]{64})", text))
-        match = re.fullmatch(r"([\w.-]+)\s*==\s*([^\s;]+)\s*(?:;\s*(.+?))?", text.partition("--hash")[0].strip())
-        if not match:
-            faults += [f"{lock}: {text!r} is not of the form name==version; make lock writes it"] * bool(text)
-            continue
-        try:
-            wanted = not match[3] or Marker(match[3]).evaluate(target.markers())
-        except InvalidMarker:
-            faults.append(f"{lock}: {text!r} has a marker that cannot be read; make lock writes it")
-            continue
-        if wanted:
-            name = str(canonicalize_name(match[1]))
-            found.append(Requirement(name, match[2], hashes or sums.get((name, match[2]), ())))
-    if faults:
-        raise UserError(*faults)
-    return found
+    path = FOLDER / ("dev.txt" if lock == TOOLS else f"{target.device}.txt")
+    hashes = hashes_of(path)
+    lines = [line.partition("#")[0].strip() for line in path.read_text(encoding="utf-8").splitlines()]
+    keys = [_parse(path, line, target) for line in lines if line]
+    return [Pin(*key, hashes.get(key, ())) for key in keys if key]
 
 
-def hashes_of(lock: Path) -> dict[tuple[str, str], tuple[str, ...]]:
+def _parse(lock: Path, line: str, target: Target) -> Key | None:
+    """Parse ``name==version ; marker``; return None where the marker is not true of the target."""
+    try:
+        requirement = Requirement(line)
+        (specifier,) = requirement.specifier
+        key = str(canonicalize_name(requirement.name)), str(Version(specifier.version))
+    except ValueError:
+        specifier = None
+    if specifier is None or specifier.operator != "==":
+        raise UserError(f"{lock}: {line!r} is not of the form name==version; make lock writes it")
+    return key if requirement.marker is None or requirement.marker.evaluate(target.markers()) else None
+
+
+def hashes_of(lock: Path) -> dict[Key, tuple[str, ...]]:
     """Return the sha256 of the files of each name and version, from the file beside a lock; none of another lock."""
     beside = lock.with_suffix(".hashes.txt")
     lines = beside.read_text(encoding="utf-8").splitlines() if beside.is_file() else [""]
     if not lines[0].endswith(f" {checksum(lock)}"):
         return {}
-    found = {}
-    for line in lines[1:]:
-        name, _, rest = line.partition("==")
-        found[str(canonicalize_name(name)), rest.split()[0]] = tuple(re.findall(r"--hash=sha256:([0-9a-f]{64})", rest))
-    return found
-
-
-def stack(target: Target) -> list[Requirement]:
-    """Return what training needs."""
-    return read(FOLDER / f"{target.device}.txt", target)
-
-
-def tools(target: Target) -> list[Requirement]:
-    """Return what the tests and ``make check`` need beside it."""
-    return read(FOLDER / "dev.txt", target)
+    parts = [(line.partition(" ")[0].split("=="), line) for line in lines[1:]]
+    return {(name, version): tuple(SHA256.findall(line)) for (name, version), line in parts}
 
 
 def groups() -> dict[str, list[str]]:
     """Return the groups of packages that may be left out by one word: left_out.tsv."""
-    found: dict[str, list[str]] = {}
+    members: dict[str, list[str]] = {}
     with (FOLDER / "left_out.tsv").open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE):
-            found.setdefault(row["group"], []).append(row["package"])
-    return found
+            members.setdefault(row["group"], []).append(row["package"])
+    return members
 
 
 def left_out(words: list[str], target: Target) -> dict[str, str]:
@@ -101,23 +87,14 @@ def left_out(words: list[str], target: Target) -> dict[str, str]:
     Raises:
         UserError: a word is neither a group nor a package of the locks.
     """
-    known = groups()
-    asked_for = {each.name for each in [*stack(target), *tools(target)]}
-    found: dict[str, str] = {}
-    faults = []
+    of_stack, of_tools = ({pin.name for pin in pins(lock, target)} for lock in ("stack", TOOLS))
+    known = {**groups(), TOOLS: sorted(of_tools - of_stack)}
+    packages: dict[str, str] = {}
     for word in words:
-        name = str(canonicalize_name(word))
-        if word == TOOLS:
-            found |= {each.name: TOOLS for each in tools(target) if each not in stack(target)}
-        elif word in known:
-            found |= {each: word for each in known[word] if each in asked_for}
-        elif name in asked_for:
-            found[name] = name
-        else:
-            choices = ", ".join([*known, TOOLS])
-            faults.append(
-                f"--without {word}: allowed: {choices}, or a package of config/requirements/{target.device}.txt"
-            )
-    if faults:
-        raise UserError(*faults)
-    return found
+        members = known.get(word, [str(canonicalize_name(word))])
+        chosen = [name for name in members if name in of_stack | of_tools]
+        if not chosen and word not in known:
+            lock = f"config/requirements/{target.device}.txt"
+            raise UserError(f"--without {word}: allowed: {', '.join(known)}, or a package of {lock}")
+        packages |= dict.fromkeys(chosen, word if word in known else chosen[0])
+    return packages

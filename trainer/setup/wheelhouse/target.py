@@ -1,15 +1,17 @@
-"""The machine that wheels are for: its device, Python and glibc, and what follows for markers and file names."""
+"""The machine that wheels are for: its device, Python and glibc, and which wheels and markers fit it."""
 
 import os
 import re
 import sys
 from dataclasses import dataclass
 
-from pip._vendor.packaging.tags import Tag, compatible_tags, cpython_tags
+from pip._vendor.packaging.tags import compatible_tags, cpython_tags
 from pip._vendor.packaging.utils import InvalidWheelFilename, parse_wheel_filename
 
+WHEEL = re.compile(r"[A-Za-z0-9_.+!-]{1,200}\.whl", re.ASCII)  # packaging lets a slash through
 PYTHONS = ("3.10", "3.11", "3.12")
-OLD_NAMES = {17: "manylinux2014_x86_64", 12: "manylinux2010_x86_64", 5: "manylinux1_x86_64"}  # PEP 600
+# Beside manylinux_2_N_x86_64: the names of 2_17, 2_12 and 2_5 before PEP 600, and wheels that name no glibc.
+OTHER_PLATFORMS = ("manylinux2014_x86_64", "manylinux2010_x86_64", "manylinux1_x86_64", "linux_x86_64")
 
 
 @dataclass(frozen=True)
@@ -32,37 +34,19 @@ class Target:
         return f"manylinux_2_{self.glibc}_x86_64"
 
     def platforms(self) -> list[str]:
-        """Return the names of all platforms that the machine can run, newest first (pip takes each by its name)."""
-        names = []
-        for minor in range(self.glibc, 4, -1):
-            names += [f"manylinux_2_{minor}_x86_64", *([OLD_NAMES[minor]] if minor in OLD_NAMES else [])]
-        return [*names, "linux_x86_64"]
+        """Return the names of all platforms that the machine can run, newest first (pip expands no 2_N itself)."""
+        return [*(f"manylinux_2_{minor}_x86_64" for minor in range(self.glibc, 4, -1)), *OTHER_PLATFORMS]
 
     def fits(self, file: str) -> bool:
-        """Return whether a wheel with this file name can be installed there."""
-        return bool(parse_wheel_filename(file)[3] & self._tags())
-
-    def _tags(self) -> set[Tag]:
-        major, minor = map(int, self.python.split("."))
-        tags = set(cpython_tags((major, minor), [f"cp{major}{minor}"], self.platforms()))
-        return tags | set(compatible_tags((major, minor), f"cp{major}{minor}", self.platforms()))
+        """Return whether this is the name of a wheel that can be installed there."""
+        version, abi = tuple(map(int, self.python.split("."))), f"cp{self.python.replace('.', '')}"
+        tags = {*cpython_tags(version, [abi], self.platforms()), *compatible_tags(version, abi, self.platforms())}
+        return bool(wheel_key(file) and parse_wheel_filename(file)[3] & tags)
 
     def markers(self) -> dict[str, str]:
-        """Return the values of environment markers there."""
-        return {
-            "implementation_name": "cpython",
-            "implementation_version": f"{self.python}.0",
-            "os_name": "posix",
-            "platform_machine": "x86_64",
-            "platform_python_implementation": "CPython",
-            "platform_release": "",
-            "platform_system": "Linux",
-            "platform_version": "",
-            "python_full_version": f"{self.python}.0",
-            "python_version": self.python,
-            "sys_platform": "linux",
-            "extra": "",
-        }
+        """Return the values of environment markers there that can differ from those of this machine."""
+        system = {"os_name": "posix", "sys_platform": "linux", "platform_system": "Linux", "platform_machine": "x86_64"}
+        return {**system, "python_version": self.python, "python_full_version": f"{self.python}.0"}
 
 
 def own_python() -> str:
@@ -76,10 +60,10 @@ def own_glibc() -> int:
     return int(match[1]) if match else 28
 
 
-def name_and_version(file: str) -> tuple[str, str] | None:
-    """Return what a wheel is of, by its file name; None where it is no wheel's."""
+def wheel_key(file: str) -> tuple[str, str] | None:
+    """Return the name and the version in the file name of a wheel; None where it is not one."""
     try:
-        name, version, *_ = parse_wheel_filename(file)
+        name, version, *_ = parse_wheel_filename(file if WHEEL.fullmatch(file) else "")
     except InvalidWheelFilename:
         return None
     return str(name), str(version)
