@@ -13,14 +13,14 @@ from tests.support.pages import FLAG, Page, pages, tree
 from trainer import ROOT
 from trainer.settings.knobs import load_knobs
 from trainer.settings.verl_schema import settings_tree
-from trainer.setup.wheelhouse import arguments
+from trainer.setup.wheelhouse import make
 
 PAGES = {page.name: page for page in pages()}
 README = PAGES["README.md"]
 EACH_PAGE = pytest.mark.parametrize("page", PAGES.values(), ids=lambda page: page.name)
 KNOBS = {knob.flag: knob for knob in load_knobs()}
 SWITCHES = {f"no_{knob.flag}" for knob in KNOBS.values() if knob.type == "switch"}
-WHEELHOUSE = {"device", "python", "platform", "part_size", "without"}
+WHEELHOUSE = {"device", "python", "platform", "without"}
 # Flags of other programs, by the page that names them.
 OF_OTHERS = {
     "docs/coming_from.md": {"algo.kl.estimator"},
@@ -77,7 +77,7 @@ def test_flags_exist(page: Page) -> None:
 
 
 def test_flags_of_the_wheelhouse_exist() -> None:
-    text = Path(arguments.__file__).read_text()
+    text = Path(make.__file__).read_text()
     assert {flag for flag in WHEELHOUSE if f'"--{flag}"' not in text} == set()
 
 

@@ -94,7 +94,7 @@ def test_without_max_restarts_it_fails_at_once(monkeypatch, tmp_path) -> None:
     assert names == ["auto"]
 
 
-def test_machine_0_is_known_by_an_address_that_others_reach(monkeypatch) -> None:
+def test_the_head_node_is_known_by_an_address_that_others_reach(monkeypatch) -> None:
     monkeypatch.setattr(
         config_environment.socket, "gethostbyname", {"gpu0": "127.0.1.1", "gpu1": "10.0.0.8"}.__getitem__
     )
@@ -233,7 +233,7 @@ def test_of_a_checkpoint_a_machine_gets_what_its_ranks_load(tmp_path) -> None:
         disk.remove(folder)
 
 
-def test_a_wrong_rank_is_told_to_machine_0_which_ends_too(tmp_path, small_model) -> None:
+def test_a_wrong_rank_is_told_to_the_head_node_which_ends_too(tmp_path, small_model) -> None:
     """Both as typed, in two processes: each prints the one line, and ends with status 2."""
     place = {"NNODES": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port()), "OUTPUT_DIR": str(tmp_path)}
     flags = ("--model", str(small_model), "--join_timeout", "300")
@@ -286,7 +286,7 @@ def test_the_slurm_script_says_what_slurm_knows(tmp_path) -> None:
     assert done.stdout.splitlines() == [f"0/2 {end}", f"1/2 {end}"]
 
 
-def test_the_ssh_script_ends_as_machine_0_does(tmp_path) -> None:
+def test_the_ssh_script_ends_as_the_head_node_does(tmp_path) -> None:
     """With an ssh that stays here; flags keep their spaces and quotes."""
     fake(tmp_path, "ssh", 'while [[ $1 == -* ]]; do [[ $1 == -o ]] && shift; shift; done; host=$1; shift; bash -c "$*"')
     fake(tmp_path, "train.sh", 'echo "$NODE_RANK/$NNODES $N_GPUS $MASTER_ADDR" "$@"; exit $((3 - NODE_RANK))')

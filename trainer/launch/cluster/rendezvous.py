@@ -97,7 +97,7 @@ class Rendezvous:
                     raise UserError(self._missing(missing, patience))
                 if now >= report:
                     say(
-                        f"waiting at {self.address}:{self.port} for machine{'s' * (len(missing) > 1)} "
+                        f"waiting at {self.address}:{self.port} for node{'s' * (len(missing) > 1)} "
                         f"{', '.join(missing)} ({deadline - now:.0f} s left of JOIN_TIMEOUT)"
                     )
                     report = now + REPORT_EVERY
