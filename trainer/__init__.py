@@ -1,4 +1,4 @@
-"""How verl is driven: settings, checks, launch, the CPU platform, and what a run leaves behind.
+"""How verl is driven. Each package says in its first line which process it runs in.
 
 Importing this package costs nothing: ``settings`` runs before the environment is set up.
 """

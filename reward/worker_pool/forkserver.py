@@ -1,7 +1,7 @@
 """A server that forks a child to answer requests, and believes nothing of it but an answer of the right form.
 
-    client  -- frames (reward/worker_pool/frames.py) -->  server  -- one line -->  child
-    (killable.py)                             (here)                   (a turn: rules/worker.py, sandbox/harness.py)
+    client  -- frames (frames.py) -->  server  -- one line -->  child
+    (pool.py)                          (here)                   (a turn: tasks.py, or the sandbox's harness.py)
 
 A child may run a stranger's code. It has a fresh pair of pipes as stdin and stdout and no other descriptor of the
 server's; no process id goes through them. The server bounds its answer in bytes and time, checks its form, and adds

@@ -1,4 +1,4 @@
-"""What runs in the killable process: tasks whose time nobody can bound (sympy, regular expressions, schemas).
+"""Tasks of the worker pool: those whose time nobody can bound (sympy, regular expressions, schemas).
 
 One server that has imported everything (``forkserver.py``) forks a child, which answers requests; where a question
 takes too long the server kills it and forks the next one, in milliseconds. One JSON object a line: a request

@@ -42,7 +42,23 @@ OF_VERDICTS = ("critic/score/", "critic/rewards/", "critic/advantages/", "critic
 
 @register_trainer("ppo_kit")
 class KitPPOTrainer(PPOTrainerSync):  # type: ignore[misc]
-    """As ``sync``, with the options of ``trainer.v1.ppo_kit``, and a critic that works beside LoRA."""
+    """As ``sync``, with the options of ``trainer.v1.ppo_kit``, and a critic that works beside LoRA.
+
+    verl calls these in a step, in this order (verl/trainer/ppo/v1/trainer_base.py, ``fit`` and ``_step_once``)::
+
+        on_step_begin               ends here if the judge has said so
+        on_sample_end               all is sampled and scored; a reward model leaves the GPU
+        _compute_reward_colocate    where a reward model shares the policy's pool
+        _compute_old_log_prob       settles the rewards, then the actor's log-probabilities
+        _compute_ref_log_prob       the reference's, unless no KL is charged
+        _compute_values             the critic's, with gae
+        _compute_advantage          checks; reward shaping; the KL in the reward; advantages
+        _update_critic, _update_actor
+        _save_checkpoint            where one is due
+        on_step_end                 hears from the judge; saves what is owed; weights go to vLLM
+        _validate                   where it is due
+        _compute_metrics
+    """
 
     def __init__(self, config: Any) -> None:
         super().__init__(config)

@@ -1,1 +1,1 @@
-"""verl's configuration, and its process from start to end. Runs in the launcher."""
+"""verl's processes from start to end, and what ended them. Runs in the launcher."""

@@ -1,1 +1,1 @@
-"""A run's folder: name, lock, checkpoints, resume, export. Used by the launcher and by the driver."""
+"""A run's folder: name, lock, checkpoints, resume. Used by the launcher and by the driver."""
