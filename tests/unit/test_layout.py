@@ -15,7 +15,7 @@ LAUNCHER = ("commands", "export", "launch", "checks", "monitor", "composition", 
 # What runs in verl's processes, and of the launcher's rooms what it may import from, directly or through others.
 ENGINE = ("driver", "workers", "algorithm", "cpu")
 SHARED = ("trainer", "trainer.user_error", "trainer.runs")
-MOST = 16  # entries of a room, without __init__.py
+MOST = 14  # entries of a room, without __init__.py
 
 
 @cache

@@ -5,10 +5,10 @@ import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
-LONGEST = 262_144  # characters; of a longer text the end is read
+LONGEST = 131_072  # characters; of a longer text the end is read
 PYTHON = frozenset({"python", "py", "python3", "py3", "python2", "ipython", "ipython3"})
 JSON = frozenset({"json", "jsonc", "json5"})
 LANGUAGE = re.compile(r"[\s{.]*([\w+#-]*)")
@@ -36,13 +36,17 @@ def _parser() -> Any:
     return MarkdownIt("zero", {"maxNesting": 20}).enable(["fence", "list", "blockquote"])
 
 
-def blocks(text: str) -> list[Block]:
+def blocks(text: str) -> tuple[Block, ...]:
     """Return all fenced blocks that are not empty, in order."""
-    text = text[-LONGEST:]
+    return _blocks(text[-LONGEST:])
+
+
+@lru_cache(maxsize=8)  # what follows asks for the same text again; 100,000 characters of lists take seconds
+def _blocks(text: str) -> tuple[Block, ...]:
     if "```" not in text and "~~~" not in text:
-        return []
+        return ()
     tokens = [token for token in _parser().parse(text) if token.type == "fence" and token.content.strip()]
-    return [Block(_language(token.info), token.content) for token in tokens]
+    return tuple(Block(_language(token.info), token.content) for token in tokens)
 
 
 def _language(info: str) -> str:

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from reward.support.wording import shown
 from tests.support.command import train_sh
 
 DEPTHS = (150, 990, 1_000, 1_020, 1_100, 20_000)
@@ -49,7 +50,7 @@ def test_every_reader_says_it_in_a_line(tmp_path, depth, field, objects) -> None
         with pytest.raises(parquet.DataError) as error:
             parquet.prepare(str(file), "", tmp_path / "cache")
         (fault,) = error.value.faults
-        assert str(file) in fault
+        assert shown(file) in fault
         assert "nested" in fault or "JSON" in fault
         assert len(fault) < 400
 
