@@ -21,6 +21,8 @@ def run(settings: Settings, words: Sequence[str]) -> int:
     """
     if len(words) > 1 or (words and "MODEL_PATH" in settings.given):
         raise UserError(f"chat: one model is wanted, as in ./train.sh chat RUN, not {shown(' '.join(words)) or 'none'}")
+    if not words and "MODEL_PATH" not in settings.given:
+        raise UserError("chat: with which model? ./train.sh chat RUN, or a folder, or a model of the hub")
     name = words[0] if words else settings.text("MODEL_PATH")
     folder, called = select_checkpoint.model(settings, "chat", name, _say)
     talk = Conversation(settings, folder)

@@ -156,6 +156,7 @@ EXTENSIBLE = {
     "actor_rollout_ref.actor.policy_loss.loss_mode",
     "actor_rollout_ref.rollout.checkpoint_engine.backend",
     "actor_rollout_ref.rollout.multi_turn.format",
+    "reward.reward_manager.name",
     "trainer.v1.trainer_mode",
 }
 
@@ -181,6 +182,16 @@ def choices(key: str) -> tuple[str, ...]:
     if knob and knob.type == "choice":
         found |= dict.fromkeys(word for word in knob.allowed.split("|") if word != AUTO)
     return tuple(found)
+
+
+@functools.cache
+def reward_managers() -> tuple[str, ...]:
+    """Return the reward managers that verl registers."""
+    folder = "verl/experimental/reward_loop/reward_manager"
+    files = sorted((verl_folder().parent / folder).glob("*.py"))
+    return tuple(
+        word for file in files for word in registered(f"{folder}/{file.name}", "register", "register_manager")()
+    )
 
 
 @functools.cache

@@ -19,6 +19,8 @@ from trainer.settings.verl_schema import choices, types, values
 from trainer.settings.verl_schema.override_faults import no_such
 
 EXPONENT = re.compile(r"[-+]?\d[\d.]*[eE][-+]?\d+")
+OWN_MANAGER, MANAGER = "pkg://trainer.workers.reward_manager", "KitRewardManager"
+MANAGER_KEY = "reward.reward_manager.name"
 NOT_SETTINGS = ("defaults", "hydra")  # Hydra's own
 
 
@@ -113,7 +115,7 @@ def of_resolved(config: DictConfig, overrides: Sequence[str]) -> list[str]:
         if names and optim.optimizer not in names:
             known = values.nearest_word(str(optim.optimizer), names)
             found.append(f"{name}.optimizer={optim.optimizer}: torch.optim has {known}")
-    found += _of_queue(config)
+    found += [*_of_queue(config), *_of_reward_manager(config.reward.reward_manager)]
     loss, validation = actor.policy_loss, rollout.val_kwargs
     if loss.clip_cov_lb > loss.clip_cov_ub:
         found.append(
@@ -142,6 +144,21 @@ def _of_queue(config: DictConfig) -> list[str]:
         f"--batch_size {prompts} with --rollout_n {samples}: {prompts * samples:,} samples a step, and the queue of "
         f"samples holds {most:,}; lower one, or raise transfer_queue.backend.SimpleStorage.total_storage_size"
     ]
+
+
+def _of_reward_manager(manager: DictConfig) -> list[str]:
+    """Return why no class of that name is found; one of a person's own module is looked for when verl starts."""
+    name = str(manager.name)
+    registered = choices.reward_managers()
+    if manager.source == "register" and name not in registered and not choices.may_be_registered(MANAGER_KEY):
+        known = values.nearest_word(name, registered)
+        return [f"reward.reward_manager.name={values.short(name)}: verl has {known}"]
+    if manager.source == "importlib" and manager.module.path == OWN_MANAGER and name != MANAGER:
+        return [
+            f"reward.reward_manager.name={values.short(name)}: {OWN_MANAGER} has {MANAGER} alone; leave it, or give "
+            "reward.reward_manager.module.path too"
+        ]
+    return []
 
 
 def _plain(value: Any) -> object:
