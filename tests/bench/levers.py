@@ -131,12 +131,12 @@ def packing(made: Any, ids: torch.Tensor) -> None:
 
     def packed_update() -> None:
         row = prefix_packing.pack(rows, prompts)
-        kept = row.find(*read_positions(prompts, responses))
+        kept = row.row_positions(*read_positions(prompts, responses))
         batch = prefix_packing.inputs(row, {"input_ids": rows, "position_ids": positions})
         made(**batch, use_cache=False, logits_to_keep=kept).logits.logsumexp(-1).sum().backward()
         made.zero_grad()
 
-    prefix_packing.takes(made)
+    prefix_packing.enable_prefix_packing(made)
     tell("16 of 37 to 51 tokens, 24 of them common, packed", *milliseconds(lambda: update(made, ids), packed_update))
 
 

@@ -1,5 +1,7 @@
 """What verl's settings may be is read from files that verl ships: they are what Hydra composes."""
 
+import copy
+
 from hydra import compose, initialize_config_dir
 from omegaconf import OmegaConf
 
@@ -9,8 +11,7 @@ from trainer.settings.verl_schema import choices, settings_tree, types
 def test_the_file_that_verl_ships_is_what_hydra_composes() -> None:
     with initialize_config_dir(str(settings_tree.verl_config_folder()), version_base=None):
         composed = OmegaConf.to_container(compose("ppo_trainer"), resolve=False)
-    shipped = dict(types.tree())
-    shipped["trainer"] = {**shipped["trainer"], "v1": {k: v for k, v in shipped["trainer"]["v1"].items()}}
+    shipped = copy.deepcopy(dict(types.tree()))
     del shipped["trainer"]["v1"]["ppo_kit"]  # the kit's own
     assert isinstance(composed, dict)
     assert shipped.keys() == composed.keys()

@@ -65,7 +65,7 @@ def made(kind: str, model_type: str = "qwen2", **options):
 
 def same(kind: str, model, data, tokens: int) -> None:
     theirs, their_gradients, _, _ = run(VERLS[kind], model, data)
-    assert prefix_packing.takes(model)
+    assert prefix_packing.enable_prefix_packing(model)
     ours, gradients, computed, _ = run(OURS[kind], model, data)
     assert computed == (1, tokens)
     assert ours.keys() == theirs.keys()
@@ -120,7 +120,7 @@ def test_other_models_are_padded(model_type, options) -> None:
     torch.manual_seed(0)
     config = CONFIG_MAPPING[model_type](**{**SMALL, **options})
     model = AutoModelForCausalLM.from_config(config, dtype=torch.float64).eval()
-    assert not prefix_packing.takes(model)
+    assert not prefix_packing.enable_prefix_packing(model)
     data = batch((7, 9, 5), (4, 1, 7), common=3)
     theirs, *_ = run(VERLS["language_model"], model, data)
     ours, _, computed, _ = run(OURS["language_model"], model, data)
@@ -132,7 +132,7 @@ def test_code_of_its_own_is_padded(small_model) -> None:
     class Remote(Qwen2ForCausalLM):
         """Of the same model_type, with who knows what attention."""
 
-    assert not prefix_packing.takes(Remote.from_pretrained(small_model))
+    assert not prefix_packing.enable_prefix_packing(Remote.from_pretrained(small_model))
 
 
 def test_a_model_that_packs_still_takes_other_batches(small_model) -> None:
@@ -140,13 +140,13 @@ def test_a_model_that_packs_still_takes_other_batches(small_model) -> None:
     mask = torch.tensor([[1] * 6, [1] * 4 + [0] * 2])
     model = AutoModelForCausalLM.from_pretrained(small_model, dtype=torch.float64)
     before = model(input_ids=ids, attention_mask=mask).logits
-    assert prefix_packing.takes(model)
+    assert prefix_packing.enable_prefix_packing(model)
     torch.testing.assert_close(model(input_ids=ids, attention_mask=mask).logits, before)
 
 
 def test_nothing_of_it_is_saved(small_model, tmp_path) -> None:
     model = AutoModelForCausalLM.from_pretrained(small_model)
-    assert prefix_packing.takes(model)
+    assert prefix_packing.enable_prefix_packing(model)
     model.save_pretrained(tmp_path)
     assert prefix_packing.NAME not in (tmp_path / "config.json").read_text()
 

@@ -1,9 +1,16 @@
 """Passes with no padding where flash-attn is not, in which the tokens that all sequences begin with are computed once.
 
-A packed batch is one row: what its sequences have in common at their beginning (a chat template, a system prompt), then
-the rest of each. Linear layers, norms and the head see no padding, and what is common once. Attention takes the row
-apart again: the rest of a sequence attends to what is common and to itself. The numbers are those of the padded batch,
-the gradients too: those of what is common come together from all sequences.
+A packed batch is one row: the prefix that its sequences have in common (a chat template, a system prompt), once, then
+the suffix of each::
+
+    sequences   P P P a a        row        P P P a a b b b b c c c
+                P P P b b b b    suffixes   a a . .     scatter_index: where suffix tokens are in the
+                P P P c c c                 b b b b     padded batch of suffixes, 0 1 4 5 6 7 8 9 10
+                                            c c c .
+
+Linear layers, norms and the head see no padding, and the prefix once. Attention takes the row apart again: a suffix
+attends to the prefix and to itself. The numbers are those of the padded batch, the gradients too: those of the prefix
+come together from all sequences.
 
 transformers passes ``kit_packing`` through to the attention (docs/source/en/attention_interface.md).
 """
@@ -28,17 +35,23 @@ MODELS = (
 
 @dataclass(frozen=True)
 class Packing:
-    """A batch of B sequences in one row of T tokens."""
+    """A batch of B sequences in one row of T tokens.
 
-    tokens: torch.Tensor  # (T,), where they are in the batch of whole sequences, one after another
-    common: int  # tokens that all begin with
-    shape: tuple[int, int]  # B, and the longest rest
-    places: torch.Tensor | None  # (T - common,), of the rests in a padded batch of that shape; None if they fill it
-    mask: torch.Tensor | None  # (longest rest, common + longest rest), true where it is seen; None if none is common
+    ``tokens``, (T,), says where the row's tokens are in the batch of whole sequences, one after another. ``shape`` is B
+    and the longest suffix, S: a padded batch of suffixes. ``scatter_index``, (T - prefix_len,), is where suffix tokens
+    are in that; None where they fill it. ``mask``, (S, prefix_len + S), is true where a suffix token attends; None
+    without a prefix.
+    """
 
-    def find(self, positions: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+    tokens: torch.Tensor
+    prefix_len: int
+    shape: tuple[int, int]
+    scatter_index: torch.Tensor | None
+    mask: torch.Tensor | None
+
+    def row_positions(self, positions: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
         """Return where tokens of the batch are in the row: ``positions``, ``lengths`` of them of each sequence."""
-        before = torch.arange(len(lengths), device=positions.device) * self.common
+        before = torch.arange(len(lengths), device=positions.device) * self.prefix_len
         return positions - before.repeat_interleave(lengths)
 
 
@@ -49,25 +62,26 @@ def pack(input_ids: torch.Tensor, prompts: torch.Tensor) -> Packing:
     shortest = int(prompts.offsets().diff().min()) if len(starts) > 1 else 0
     columns = torch.arange(max(shortest - 1, 0), device=device)
     begin = tokens[starts.unsqueeze(1) + columns]
-    common = int((begin == begin[:1]).all(0).cumprod(0).sum())
-    rests = input_ids.offsets().diff() - common
-    longest = int(rests.max())
+    prefix_len = int((begin == begin[:1]).all(0).cumprod(0).sum())
+    suffix_lens = input_ids.offsets().diff() - prefix_len
+    longest = int(suffix_lens.max())
     columns = torch.arange(longest, device=device)
-    there = columns < rests.unsqueeze(1)
-    full = bool(there.all())
-    own = (starts.unsqueeze(1) + common + columns)[there]
-    mask = torch.ones(longest, common + longest, dtype=torch.bool, device=device).tril(common) if common else None
+    is_suffix = columns < suffix_lens.unsqueeze(1)
+    full = bool(is_suffix.all())
+    own = (starts.unsqueeze(1) + prefix_len + columns)[is_suffix]
+    whole = torch.ones(longest, prefix_len + longest, dtype=torch.bool, device=device)
+    mask = whole.tril(prefix_len) if prefix_len else None
     return Packing(
-        torch.cat([torch.arange(common, device=device), own]),
-        common,
+        torch.cat([torch.arange(prefix_len, device=device), own]),
+        prefix_len,
         (len(starts), longest),
-        None if full else there.flatten().nonzero().squeeze(1),
+        None if full else is_suffix.flatten().nonzero().squeeze(1),
         mask,
     )
 
 
-def takes(model: Any) -> bool:
-    """Have a model take packed batches, which those of ``MODELS`` do by SDPA; return whether it does."""
+def enable_prefix_packing(model: Any) -> bool:
+    """Have a model of ``MODELS`` with SDPA take packed batches; return whether it does from now on."""
     if not type(model).__module__.startswith("transformers.models."):  # code of its own, whatever it is called
         return False
     config = model.config
@@ -102,7 +116,7 @@ def attention(
     kit_packing: Packing | None = None,
     **kwargs: Any,
 ) -> tuple[torch.Tensor, None]:
-    """Attend as transformers' SDPA attention does, which takes all that is not packed.
+    """Attend as transformers' SDPA attention does, which enable_prefix_packing all that is not packed.
 
     Of a packed batch ``query`` is (1, heads, T, d), ``key`` and ``value`` are (1, heads or a part of them, T, d); the
     result is (1, T, heads, d).
@@ -112,57 +126,59 @@ def attention(
             module, query, key, value, attention_mask, dropout=dropout, scaling=scaling, **kwargs
         )
     attend = partial(scaled_dot_product_attention, dropout_p=dropout, scale=scaling)
-    common, mask = kit_packing.common, kit_packing.mask
+    prefix_len, mask = kit_packing.prefix_len, kit_packing.mask
     key, value = (repeat_kv(each, query.shape[1] // key.shape[1]) for each in (key, value))
-    own = [_padded(each[0, :, common:].transpose(0, 1), kit_packing).transpose(1, 2) for each in (query, key, value)]
-    if not common:
-        rests = attend(*own, is_causal=True)
-        return _rows(rests.transpose(1, 2), kit_packing).unsqueeze(0), None
-    first = [each[:, :, :common] for each in (query, key, value)]
+    own = [
+        _padded(each[0, :, prefix_len:].transpose(0, 1), kit_packing).transpose(1, 2) for each in (query, key, value)
+    ]
+    if not prefix_len:
+        suffixes = attend(*own, is_causal=True)
+        return _rows(suffixes.transpose(1, 2), kit_packing).unsqueeze(0), None
+    first = [each[:, :, :prefix_len] for each in (query, key, value)]
     seen = [
         torch.cat([each.expand(len(rest), -1, -1, -1), rest], dim=2)
         for each, rest in zip(first[1:], own[1:], strict=True)
     ]
-    rests = attend(own[0], seen[0], seen[1], attn_mask=mask)
+    suffixes = attend(own[0], seen[0], seen[1], attn_mask=mask)
     begin = attend(*first, is_causal=True)
-    return torch.cat([begin[0].transpose(0, 1), _rows(rests.transpose(1, 2), kit_packing)]).unsqueeze(0), None
+    return torch.cat([begin[0].transpose(0, 1), _rows(suffixes.transpose(1, 2), kit_packing)]).unsqueeze(0), None
 
 
 def _padded(rows: torch.Tensor, packing: Packing) -> torch.Tensor:
-    """Return the rests of a row, (T - common, heads, d), as (B, longest rest, heads, d)."""
-    if packing.places is None:
+    """Return the suffixes of a row, (T - prefix_len, heads, d), as (B, longest suffix, heads, d)."""
+    if packing.scatter_index is None:
         return rows.reshape(*packing.shape, *rows.shape[1:])
     count = packing.shape[0] * packing.shape[1]
-    return _Put.apply(rows, packing.places, count).view(*packing.shape, *rows.shape[1:])  # type: ignore[no-untyped-call, no-any-return]
+    return _Put.apply(rows, packing.scatter_index, count).view(*packing.shape, *rows.shape[1:])  # type: ignore[no-untyped-call, no-any-return]
 
 
 def _rows(padded: torch.Tensor, packing: Packing) -> torch.Tensor:
-    """Return (T - common, heads, d), what is not padding of (B, longest rest, heads, d)."""
+    """Return (T - prefix_len, heads, d), what is not padding of (B, longest suffix, heads, d)."""
     rows = padded.flatten(0, 1)
-    return rows if packing.places is None else _Take.apply(rows, packing.places)  # type: ignore[no-untyped-call, no-any-return]
+    return rows if packing.scatter_index is None else _Take.apply(rows, packing.scatter_index)  # type: ignore[no-untyped-call, no-any-return]
 
 
 class _Put(torch.autograd.Function):  # type: ignore[misc]
-    """Rows at their places among zeros. No place is named twice: the gradient is taken, where torch would add."""
+    """Rows at their ``scatter_index`` among zeros. No index comes twice, so the gradient is taken as it is."""
 
     @staticmethod
-    def forward(ctx: Any, rows: torch.Tensor, places: torch.Tensor, count: int) -> torch.Tensor:
-        ctx.places = places
-        return rows.new_zeros(count, *rows.shape[1:]).index_copy_(0, places, rows)
+    def forward(ctx: Any, rows: torch.Tensor, scatter_index: torch.Tensor, count: int) -> torch.Tensor:
+        ctx.scatter_index = scatter_index
+        return rows.new_zeros(count, *rows.shape[1:]).index_copy_(0, scatter_index, rows)
 
     @staticmethod
     def backward(ctx: Any, grad: torch.Tensor) -> tuple[torch.Tensor, None, None]:
-        return grad.index_select(0, ctx.places), None, None
+        return grad.index_select(0, ctx.scatter_index), None, None
 
 
 class _Take(torch.autograd.Function):  # type: ignore[misc]
-    """The rows at places, as ``_Put`` the other way round."""
+    """The rows at ``scatter_index``, as ``_Put`` the other way round."""
 
     @staticmethod
-    def forward(ctx: Any, rows: torch.Tensor, places: torch.Tensor) -> torch.Tensor:
-        ctx.places, ctx.count = places, len(rows)
-        return rows.index_select(0, places)
+    def forward(ctx: Any, rows: torch.Tensor, scatter_index: torch.Tensor) -> torch.Tensor:
+        ctx.scatter_index, ctx.count = scatter_index, len(rows)
+        return rows.index_select(0, scatter_index)
 
     @staticmethod
     def backward(ctx: Any, grad: torch.Tensor) -> tuple[torch.Tensor, None]:
-        return grad.new_zeros(ctx.count, *grad.shape[1:]).index_copy_(0, ctx.places, grad), None
+        return grad.new_zeros(ctx.count, *grad.shape[1:]).index_copy_(0, ctx.scatter_index, grad), None

@@ -67,7 +67,7 @@ class Engine:
 
     def _build_module(self) -> Any:
         module = super()._build_module()  # type: ignore[misc]
-        self.packs = prefix_packing.takes(module)
+        self.packs = prefix_packing.enable_prefix_packing(module)
         return module
 
     def _reads_all(self, micro_batch: Any) -> bool:
@@ -90,7 +90,7 @@ class ResponseValues(Engine):
         if "packing" not in output_args:
             return super().prepare_model_outputs(output, output_args, micro_batch, logits_processor_func)  # type: ignore[misc]
         read = read_positions(micro_batch["prompts"], micro_batch["responses"])
-        values = output.logits.flatten()[output_args["packing"].find(*read)]
+        values = output.logits.flatten()[output_args["packing"].row_positions(*read)]
         return {"values": spread(values, read[0], micro_batch["input_ids"].offsets())}
 
 
@@ -112,7 +112,9 @@ class ResponseLogits(Engine):
             inputs["logits_to_keep"] = positions
         elif self.packs:
             args["packing"] = packing = prefix_packing.pack(micro_batch["input_ids"], micro_batch["prompts"])
-            inputs = prefix_packing.inputs(packing, micro_batch) | {"logits_to_keep": packing.find(positions, lengths)}
+            inputs = prefix_packing.inputs(packing, micro_batch) | {
+                "logits_to_keep": packing.row_positions(positions, lengths)
+            }
         else:  # (B, longest): the columns from the earliest response on
             columns = inputs["input_ids"].shape[1]
             inputs["logits_to_keep"] = columns - int(micro_batch["prompts"].offsets().diff().min()) + 1
