@@ -361,8 +361,8 @@ FLAGS = {
     "--save_freq -3": "1 or more, or -1 for never",
     "--keep_best --test_freq -1": "no checkpoint has a score",
     "--lr nan": "a number from 0 (not itself) to 10",
-    "--kl_coef inf": "a number 0 or more",
-    "--clip_ratio -0.2": "a number above 0",
+    "--kl_coef inf": "a number from 0 to 1000",
+    "--clip_ratio -0.2": "a number from 0 (not itself) to 100",
 }
 
 # --- flags that are given in vain: said in one line, not refused ---

@@ -77,7 +77,7 @@ def test_values_are_read(flag, text, value) -> None:
         ("gpu_memory_utilization", "0", "a number from 0 (not itself) to 1"),
         ("lr", "inf", "a number from 0 (not itself) to 10"),
         ("lr", "none", "a number from 0 (not itself) to 10"),
-        ("advantage_clip", "0", "a number above 0, or none"),
+        ("advantage_clip", "0", "a number from 0 (not itself) to 1000000, or none"),
         ("clip_ratio_low", "1.5", "a number from 0 (not itself) to 1"),
         ("dual_clip", "maybe", "true, false"),
         ("device", "tpu", "auto, cpu, cuda"),
