@@ -216,13 +216,13 @@ ray.init(num_cpus=1, include_dashboard=False, log_to_driver=False, _temp_dir=sys
 judge = open(sys.argv[1]).read()
 workers = [Worker.remote() for _ in range(3)]
 scores = ray.get([workers[number % 3].score.remote(judge, number) for number in range(60)])
-from reward.judge import cluster
-metrics, state = cluster.report()
+from reward.judge.gateway import ray_actor
+metrics, state = ray_actor.report()
 json.dump({"scores": scores, "metrics": metrics, "state": state}, open(sys.argv[3], "w"))
-cluster.close()
-ray.kill(ray.get_actor(cluster.NAME))
-assert cluster.report() is None
-cluster.close()
+ray_actor.close()
+ray.kill(ray.get_actor(ray_actor.NAME))
+assert ray_actor.report() is None
+ray_actor.close()
 ray.shutdown()
 """
 
