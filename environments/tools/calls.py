@@ -8,9 +8,8 @@ from typing import Any
 import jsonschema
 
 from environments.tools.load import Tool
+from environments.tools.spec import ERROR
 from reward.support.wording import shown
-
-ERROR = "Error: "
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,15 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from environments.tools import calculator
+from environments.tools import calculator, python
 from environments.tools.spec import Schema, ToolsFault
 from reward.support.user_file import import_file
 from reward.support.wording import of_code, path_fault, shown
 
-BUILTIN: dict[str, tuple[Callable[..., Any], ...]] = {"calculator": (calculator.calculate,)}
+BUILTIN: dict[str, tuple[Callable[..., Any], ...]] = {
+    "calculator": (calculator.calculate,),
+    "python": (python.python,),
+}
 FORMS = f"give {', '.join(BUILTIN)}, or path.py, or several with commas"
 VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD, inspect.Parameter.POSITIONAL_ONLY)
 

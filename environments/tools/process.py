@@ -9,9 +9,9 @@ from typing import Any
 
 from environments.episode_process import Served, fork_for_each
 from environments.text_env import EnvironmentFault
-from environments.tools.calls import ERROR, Call, answer
+from environments.tools.calls import Call, answer
 from environments.tools.load import Tool, load
-from environments.tools.spec import ToolsFault, ToolsSpec
+from environments.tools.spec import ERROR, ToolsFault, ToolsSpec
 from reward.support.wording import of_code
 
 

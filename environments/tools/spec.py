@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+ERROR = "Error: "  # begins the answer of a call that has failed
 Schema = dict[str, Any]  # of a function, as OpenAI's API and chat templates have it
 
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from environments.episodes import NO_ANSWER, EpisodeProcess, Starter
 from environments.text_env import EpisodeError
-from environments.tools.calls import ERROR, Call
-from environments.tools.spec import ToolsSpec
+from environments.tools.calls import Call
+from environments.tools.spec import ERROR, ToolsSpec
 
 
 class Toolboxes:

@@ -13,10 +13,7 @@ from reward.worker_pool.pool import Pool, Worker
 SECONDS = 10.0  # wall time of all tests of one response
 GRACE = 10.0  # more, before the tests' process is killed too
 SYSTEM = ("/usr", "/lib", "/lib64", "/etc/ld.so.cache", "/etc/localtime", "/dev/urandom", "/dev/zero")
-START = (
-    "import sys; sys.path.insert(0, sys.argv[1]); "
-    "from reward.sandbox.tests_process.harness import main; main(sys.argv[2])"
-)
+START = "import sys; sys.path.insert(0, sys.argv[1]); from reward.sandbox.{} import main; main(sys.argv[2])"
 
 
 @dataclass(frozen=True)
@@ -28,21 +25,26 @@ class TestResult:
     reason: str
 
 
-def _worker() -> Worker:
+def command(module: str, seconds: float) -> list[str]:
+    """Return how to start a process of the sandbox: ``module`` has its ``main``; its code has ``seconds``."""
     place = {
         "readable": [sys.base_prefix, sys.prefix, *SYSTEM],
         "packages": [sysconfig.get_paths()["purelib"]],
-        "seconds": SECONDS,
+        "seconds": seconds,
     }
-    command = [sys.executable, "-I", "-S", "-B", "-c", START, str(Path(__file__).parents[2]), json.dumps(place)]
-    # No key, no token: nothing of this environment but the way to programs.
-    environment = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    start = START.format(module)
+    return [sys.executable, "-I", "-S", "-B", "-c", start, str(Path(__file__).parents[2]), json.dumps(place)]
+
+
+def environment() -> dict[str, str]:
+    """Return its environment: no key, no token, nothing of this one's but the way to programs."""
+    given = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     if "TMPDIR" in os.environ:  # a run's own folder, which goes with it
-        environment["TMPDIR"] = os.environ["TMPDIR"]
-    return Worker(command, environment)
+        given["TMPDIR"] = os.environ["TMPDIR"]
+    return given
 
 
-_pool = Pool(max(2, os.cpu_count() or 2), _worker)
+_pool = Pool(max(2, os.cpu_count() or 2), lambda: Worker(command("tests_process.harness", SECONDS), environment()))
 
 
 def run_tests(job: dict[str, Any]) -> TestResult:

@@ -73,7 +73,7 @@ def _hidden() -> None:
 def spec(tmp_path_factory) -> ToolsSpec:
     folder = tmp_path_factory.mktemp("tools")
     (folder / "mine.py").write_text(MINE, encoding="utf-8")
-    return ToolsSpec((f"{folder}/mine.py", "calculator"), max_calls=6, timeout=3.0, max_answer=100)
+    return ToolsSpec((f"{folder}/mine.py", "calculator", "python"), max_calls=6, timeout=3.0, max_answer=100)
 
 
 def use(spec: ToolsSpec, work: Callable[[Toolboxes], Awaitable[T]]) -> T:
@@ -118,13 +118,26 @@ ANSWERS = [
     (Call("calculate", "[1]"), "Error: calculate: [1] is not of type 'object'"),
     (Call("calculate", "{'a': 1}"), "Error: the arguments of calculate are no JSON"),
     (Call("calculate", "[" * 100_000), "Error: the arguments of calculate are no JSON"),
-    (call("_hidden"), "Error: there is no tool _hidden; there are: note, wait, fail, calculate"),
+    (call("_hidden"), "Error: there is no tool _hidden; there are: note, wait, fail, calculate, python"),
     (call("fail", how="raise"), "Error: RuntimeError: no more tea\\x1b[31m 1"),
     (call("fail", how="exit"), "Error: "),
     (call("fail", how="die"), "Error: its process has ended"),
     (call("fail", how="surrogate"), "?"),
     (call("fail", how="long"), "x" * 100 + "... (10,000 characters)"),
     (call("wait", seconds=60), "Error: a call takes more than 3 s (--tool_timeout)"),
+    (call("python", code="x = 20\nprint('a')\nx + 1"), "a\n21"),
+    (call("python", code="import sympy\nsympy.factor('x**2-1')"), "(x - 1)*(x + 1)"),
+    (call("python", code="print('a')\n1/0"), "Error: ZeroDivisionError: division by zero (line 2: 1/0)\na"),
+    (call("python", code="def f(:"), "Error: SyntaxError: invalid syntax (line 1: def f(:)"),
+    (call("python", code="exit()"), "Error: SystemExit (line 1: exit())"),
+    (call("python", code="while True: pass"), "Error: a call takes more than 3 s (--tool_timeout)"),
+    (call("python", code="import os\nos._exit(0)"), "Error: the interpreter has ended, and what was defined is gone"),
+    (call("python", code="import os\nos.write(4, b'[1]\\n')"), "Error: the interpreter has ended"),
+    (call("python", code="import os\nos.write(4, b'[' * 100_000)"), "Error: the interpreter has ended"),
+    (call("python", code="import os\nos.close(3)\nos.close(4)"), "Error: the interpreter has ended"),
+    (call("python", code="print(end='x' * 10**8)"), "x" * 100 + "... (65,536 characters)"),
+    (call("python", code="class E(Exception):\n    __str__ = None\nraise E"), "Error: an error that cannot be shown"),
+    (call("python", code="'\\ud800\\x1b'"), "'\\ud800\\x1b'"),
 ]
 
 
@@ -226,3 +239,52 @@ def test_the_example_of_the_docs(tmp_path: Path) -> None:
         '["x"]',
         '["x", "y"]',
     ]
+
+
+def python(code: str) -> Call:
+    return call("python", code=code)
+
+
+def test_what_code_defines_lives_for_an_episode(spec: ToolsSpec) -> None:
+    async def work(boxes: Toolboxes) -> list[list[str]]:
+        await boxes.call("a", [python("def double(x):\n    return 2 * x"), python("open('f', 'w').write('kept')")])
+        await boxes.call("b", [python("double = 5")])
+        return [
+            await boxes.call("a", [python("double(21)"), python("open('f').read()")]),
+            await boxes.call("b", [python("double"), python("import os\nos.listdir()")]),
+        ]
+
+    assert use(spec, work) == [["42", "'kept'"], ["5", "[]"]]
+
+
+ESCAPES = [
+    "import socket; socket.socket()",
+    "import subprocess; subprocess.run(['/bin/true'])",
+    "import os; os.fork()",
+    "import os, signal; os.kill(os.getppid(), signal.SIGKILL)",
+    "open({outside!r}).read()",
+    "open({outside!r}, 'w')",
+    "import os; os.truncate({outside!r}, 0)",
+    "import os; os.unlink({outside!r})",
+    "import os; os.environ['CANARY_API_KEY']",
+    "open(f'/proc/{{__import__(\"os\").getppid()}}/environ', 'rb').read().index(b'canary')",
+    "import ctypes; ctypes.CDLL(None).execve(b'/bin/true', None, None) + 1 or 1 / 0",
+    "import os; [os.pread(fd, 9, 0) for fd in range(5, 64)]",
+]
+
+
+def test_code_reaches_nothing_outside(spec: ToolsSpec, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CANARY_API_KEY", "canary")
+    (outside := tmp_path / "outside").write_text("secret")
+
+    async def work(boxes: Toolboxes) -> list[str]:
+        async def tried(code: str) -> str:
+            answers = await boxes.call(code, [python(code.format(outside=str(outside)))])
+            return answers[0]
+
+        return list(await asyncio.gather(*map(tried, ESCAPES)))
+
+    answers = use(spec, work)
+    assert all(answer.startswith("Error: ") for answer in answers), answers
+    assert not any("secret" in answer or "canary" in answer.partition("(line")[0] for answer in answers), answers
+    assert outside.read_text() == "secret"

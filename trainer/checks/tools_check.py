@@ -1,6 +1,7 @@
 """The tools of a run, loaded as the run will, and the model's chat template, before anything is started."""
 
 import asyncio
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -21,6 +22,7 @@ def schemas(settings: Settings) -> list[Schema]:
     if spec is None:
         return []
     from environments.text_env import EpisodeError  # brings Gymnasium, which other runs do without
+    from environments.tools.calls import Call
     from environments.tools.load import load, name_faults
     from environments.tools.toolbox import Toolboxes
 
@@ -28,6 +30,10 @@ def schemas(settings: Settings) -> list[Schema]:
         boxes = Toolboxes(tools)
         try:
             await boxes.start("check")
+            if "python" in tools.sources:
+                (told,) = await boxes.call("check", [Call("python", json.dumps({"code": "6 * 7"}))])
+                if told != "42":
+                    raise ToolsFault(f"--tools python: {told}; docs/security.md says what its sandbox needs")
         finally:
             await boxes.shutdown()
 

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from environments.tools.calls import ERROR, Call
-from environments.tools.spec import ToolsSpec
+from environments.tools.calls import Call
+from environments.tools.spec import ERROR, ToolsSpec
 from environments.tools.toolbox import Toolboxes
 from trainer.workers.rollout.multi_turn.batch import Partner
 from trainer.workers.rollout.multi_turn.call_format import CallFormat
