@@ -29,4 +29,14 @@ def test_episodes_are_played_and_learnt_from(output) -> None:
     assert len(episodes) == 16
     assert all(episode["input"].count("\n") >= 4 for episode in episodes), "rules and the first map"
     assert any("\n" in episode["output"] for episode in episodes), "maps after the model's words"
+    evaluated = train_sh("eval", "lake", timeout=600, OUTPUT_DIR=str(output))
+    assert evaluated.status == 0, evaluated.out + evaluated.err
+    assert "env:frozenlake" in evaluated.out and "exact optimum 1.000" in evaluated.out
+    (results,) = (output / "evals").glob("lake-*.jsonl")
+    played = [json.loads(line) for line in results.read_text().splitlines()]
+    assert len(played) == 128 and all(1 <= episode["episode/turns"] <= 8 for episode in played)
+    success = sum(episode["acc"] for episode in played) / len(played)
+    assert success == steps[2]["val-core/env:frozenlake/acc/mean@1"], "the validation's model, seeds and words"
+    talk = train_sh("chat", "lake", stdin="\nright\n/reset\n", timeout=300, OUTPUT_DIR=str(output))
+    assert talk.status == 0 and talk.out.count("\n\n") >= 1, talk.out + talk.err
     assert footprint() - before == set()

@@ -112,7 +112,11 @@ def test_the_commands(tmp_path: Path) -> None:
     (tmp_path / "out" / "runs" / "lake").mkdir(parents=True)
     settings = '{"given": {"ENV_NAME": "frozenlake"}, "overrides": []}'
     (tmp_path / "out" / "runs" / "lake" / "settings.json").write_text(settings, encoding="utf-8")
-    refused = train_sh("chat", "lake", OUTPUT_DIR=out)
-    assert refused.status == 2 and "chat plays no episodes of an environment (--env frozenlake)" in refused.err
+    for command in ("chat", "eval"):
+        refused = train_sh(command, "lake", OUTPUT_DIR=out)
+        assert refused.status == 2 and "lake has no checkpoint" in refused.err
+    for command in ("chat", "eval"):
+        refused = train_sh(command, "builtin:tiny", "--env", "frozenlak", OUTPUT_DIR=out)
+        assert refused.status == 2 and "--env frozenlak: there is no such environment" in refused.err
     refused = train_sh("score", "some", "--env", "taxi", OUTPUT_DIR=out)
     assert refused.status == 2 and refused.err.count("\n") == 1 and "plays no episodes" in refused.err

@@ -43,12 +43,15 @@ def clean_environment(**extra: str) -> dict[str, str]:
     return inherited | other | extra
 
 
-def train_sh(*arguments: str, root: Path = ROOT, timeout: float = 180, cwd: Path | None = None, **extra: str) -> Result:
-    """Run ``./train.sh`` to its end."""
+def train_sh(
+    *arguments: str, root: Path = ROOT, timeout: float = 180, cwd: Path | None = None, stdin: str = "", **extra: str
+) -> Result:
+    """Run ``./train.sh`` to its end, with ``stdin`` to read."""
     done = subprocess.run(
         [str(root / "train.sh"), *arguments],
         capture_output=True,
         text=True,
+        input=stdin,
         timeout=timeout,
         cwd=cwd or root,
         env=clean_environment(**extra),

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from environments.tools.spec import Schema, ToolsFault, ToolsSpec
+from reward.model.imports import transformers
 from reward.support.wording import shown
 from trainer.composition import environment_spec
 from trainer.settings.settings import Settings
@@ -50,6 +51,18 @@ def schemas(settings: Settings) -> list[Schema]:
         return [tool.schema for tool in load(spec.sources).values()]
     except ToolsFault as fault:
         raise UserError(*fault.faults) from None
+
+
+def require_calls(command: str, called: str, folder: str, told: list[Schema]) -> None:
+    """Check that a model can call tools, where there are any.
+
+    Raises:
+        UserError: its chat template has no place for them.
+    """
+    if told:
+        tokenizer = transformers().AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
+        if fault := template_fault(tokenizer, told, {}):
+            raise UserError(f"{command}: {shown(called)}: {fault}")
 
 
 def template_fault(tokenizer: Any, told: list[Schema], template_kwargs: Mapping[str, Any]) -> str:

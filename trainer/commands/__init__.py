@@ -12,16 +12,8 @@ from trainer.user_error import UserError
 
 # What plays no episodes, and what to do instead.
 NO_EPISODES = {
-    "chat": "leave out --env, or name the model's folder, to talk with the model alone",
-    "eval": "held-out episodes are played by the validations of a run (./train.sh report RUN shows them); to answer "
-    "prompts instead name the model's folder, with --data",
     "judge_check": "an environment's rewards need no judge: leave out --env",
     "score": "an environment scores its own episodes as they are played: leave out --env",
-}
-NO_TOOLS = {
-    "chat": "leave out --tools, or name the model's folder, to talk with the model alone",
-    "eval": "held-out prompts are answered with tools by the validations of a run (./train.sh report RUN shows them); "
-    "to answer without, name the model's folder, with --data",
 }
 NAMES = tuple(words.split()[0] for words in COMMANDS if words)
 
@@ -38,21 +30,10 @@ def run(name: str, settings: Settings, words: Sequence[str]) -> int:
         raise UserError(
             f"{name}: overrides for verl are of no effect: leave out {shown(' '.join(settings.overrides), 200)}"
         )
-    without_episodes(name, settings)
-    status: int = importlib.import_module(f"trainer.commands.{name}").run(settings, words)
-    return status
-
-
-def without_episodes(name: str, settings: Settings) -> None:
-    """Refuse a command that answers prompts, where the settings are of an environment.
-
-    Raises:
-        UserError: they are.
-    """
     if name in NO_EPISODES and (env := settings.text("ENV_NAME")):
         raise UserError(f"{name} plays no episodes of an environment (--env {shown(env, 160)}): {NO_EPISODES[name]}")
-    if name in NO_TOOLS and (tools := settings.text("TOOLS")):
-        raise UserError(f"{name} calls no tools (--tools {shown(tools, 160)}): {NO_TOOLS[name]}")
+    status: int = importlib.import_module(f"trainer.commands.{name}").run(settings, words)
+    return status
 
 
 def with_what_the_run_was_given(settings: Settings, name: str) -> Settings:

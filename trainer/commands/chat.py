@@ -3,16 +3,17 @@
 import contextlib
 import sys
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from reward.support.wording import shown
-from trainer.checks import policy_model
-from trainer.commands import with_what_the_run_was_given, without_episodes
+from trainer.checks import policy_model, tools_check
+from trainer.commands import with_what_the_run_was_given
+from trainer.commands.talk.plain import Plain
+from trainer.commands.talk.speaker import Speaker, Talk, tell
+from trainer.composition import environment_spec
 from trainer.export import select_checkpoint
 from trainer.settings.settings import Settings
 from trainer.user_error import UserError
 
-HELP = "/reset begins anew, /quit (or Ctrl-D) ends"
 SHOWN = {"\n", "\t"}
 
 
@@ -27,27 +28,57 @@ def run(settings: Settings, words: Sequence[str]) -> int:
     if not words and "MODEL_PATH" not in settings.given:
         raise UserError("chat: with which model? ./train.sh chat RUN, or a folder, or a model of the hub")
     name = words[0] if words else settings.text("MODEL_PATH")
-    trained = settings
+    asked, trained = settings, settings
     with contextlib.suppress(UserError):  # of a run whose settings do not hold any more; its model does
         trained = with_what_the_run_was_given(settings, name)
-    without_episodes("chat", trained)
-    folder, called = select_checkpoint.model(settings, "chat", name, _say)
+    if fault := environment_spec.name_fault(trained):
+        raise UserError(fault)
+    tools = tools_check.schemas(trained)
+    folder, called = select_checkpoint.model(settings, "chat", name, tell)
     policy_model.require_answers("chat", called, folder)
-    talk = Conversation(settings, folder)
+    tools_check.require_calls("chat", called, folder, tools)
+    talk = _talk(asked, trained, folder)
     by_hand = sys.stdin.isatty()
     if by_hand:
-        print(f"{called} ({HELP})")
-    for line in _lines(by_hand):
-        if line == "/quit":
-            break
-        if line == "/reset":
-            talk.reset()
-            _say("a new conversation")
-        elif line.strip():
-            for piece in talk.answer(line):
-                print(clean(piece), end="", flush=True)
-            print(flush=True)
+        print(f"{called} ({talk.hint})")
+    try:
+        _show(talk.reset())
+        for line in _lines(by_hand):
+            if line == "/quit":
+                break
+            if line == "/reset":
+                tell("a new conversation")
+                _show(talk.reset())
+            elif line.strip() or talk.takes_empty:
+                _show(talk.answer(line), ends=True)
+    finally:
+        talk.close()
     return 0
+
+
+def _talk(asked: Settings, trained: Settings, folder: str) -> Talk:
+    """Return what the chat is: with what the run was trained with, or the model alone."""
+    speaker, system = Speaker(asked, folder), asked.text("SYSTEM_PROMPT")
+    if trained.text("ENV_NAME"):
+        from environments.spec import EnvSpec  # brings Gymnasium
+        from trainer.commands.talk.episodes import Play
+
+        spec = EnvSpec.from_json(environment_spec.to_json(trained))
+        return Play(speaker, spec, trained.integer("MAX_TURN_TOKENS"))
+    if tools := environment_spec.tools(trained):
+        from trainer.commands.talk.with_tools import WithTools  # brings verl
+
+        return WithTools(speaker, tools, system, trained.integer("MAX_RESPONSE_LENGTH"))
+    return Plain(speaker, system, asked.integer("MAX_RESPONSE_LENGTH"))
+
+
+def _show(pieces: Iterator[str], ends: bool = False) -> None:
+    """Print what is said as it comes, and the end of its line; of nothing, with ``ends`` alone."""
+    for piece in pieces:
+        ends = True
+        print(clean(piece), end="", flush=True)
+    if ends:
+        print(flush=True)
 
 
 def _lines(by_hand: bool) -> Iterator[str]:
@@ -58,70 +89,6 @@ def _lines(by_hand: bool) -> Iterator[str]:
             return
 
 
-def _say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
-
-
 def clean(text: str) -> str:
     """Return a model's text without control characters: some of them steer terminals."""
     return "".join(character for character in text if character.isprintable() or character in SHOWN)
-
-
-class Conversation:
-    """The turns so far; greedy answers, unless a temperature was given."""
-
-    def __init__(self, settings: Settings, folder: str) -> None:
-        import torch
-        import transformers
-
-        transformers.logging.set_verbosity_error()
-        transformers.utils.logging.disable_progress_bar()
-        self._device = "cuda" if settings.text("DEVICE") == "cuda" else "cpu"
-        self._tokenizer = transformers.AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
-        dtype = getattr(torch, settings.text("DTYPE"))
-        model = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=dtype, trust_remote_code=False)
-        self._model = model.to(self._device).eval()
-        self._sampling: dict[str, Any] = {"do_sample": False}
-        if "ROLLOUT_TEMPERATURE" in settings.given:
-            self._sampling = {"do_sample": True, "temperature": settings.number("ROLLOUT_TEMPERATURE")}
-            torch.manual_seed(settings.integer("SEED"))
-        self._most, self._system = settings.integer("MAX_RESPONSE_LENGTH"), settings.text("SYSTEM_PROMPT")
-        self._limit = int(getattr(self._model.config.get_text_config(), "max_position_embeddings", 1 << 20))
-        self.reset()
-
-    def reset(self) -> None:
-        """Begin anew, with the system prompt if there is one."""
-        self.turns = [{"role": "system", "content": self._system}] if self._system else []
-
-    def answer(self, text: str) -> Iterator[str]:
-        """Return the model's answer piece by piece, and remember both; the oldest turns go where it grows too long."""
-        from threading import Thread
-
-        from transformers import TextIteratorStreamer
-
-        self.turns.append({"role": "user", "content": text})
-        inputs = self._inputs()
-        first = 1 if self._system else 0
-        while inputs["input_ids"].shape[1] + self._most > self._limit and len(self.turns) > first + 2:
-            del self.turns[first : first + 2]
-            inputs = self._inputs()
-        room = self._limit - inputs["input_ids"].shape[1]
-        if room < 1:
-            self.turns.pop()
-            _say(f"that is too long: the model takes {self._limit:,} tokens")
-            return
-        streamer = TextIteratorStreamer(self._tokenizer, skip_prompt=True, skip_special_tokens=True)
-        limits = {"max_new_tokens": min(self._most, room), "streamer": streamer}
-        thread = Thread(target=self._model.generate, kwargs={**inputs, **limits, **self._sampling}, daemon=True)
-        thread.start()
-        said = ""
-        for piece in streamer:
-            said += piece
-            yield piece
-        thread.join()
-        self.turns.append({"role": "assistant", "content": said})
-
-    def _inputs(self) -> Any:
-        return self._tokenizer.apply_chat_template(
-            self.turns, add_generation_prompt=True, return_tensors="pt", return_dict=True
-        ).to(self._device)

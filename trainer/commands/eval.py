@@ -14,16 +14,17 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from data import parquet
+from data.faults import DataError
 from reward.support import redact
 from reward.support.errors import RewardFunctionError
 from reward.support.secret import hidden_in
 from reward.support.wording import expanded, shown
 from reward.zscore import ZScores
-from trainer.checks import judge, policy_model, reward_check
-from trainer.commands import with_what_the_run_was_given, without_episodes
+from trainer.checks import environment_check, judge, policy_model, preflight, reward_check, tools_check
+from trainer.commands import with_what_the_run_was_given
 from trainer.commands.evaluation import generate, scores
 from trainer.commands.score import reward_model_of, reward_of
-from trainer.composition import reward_spec
+from trainer.composition import environment_spec, reward_spec
 from trainer.export import select_checkpoint
 from trainer.launch import processes, supervisor
 from trainer.launch.environment import of_device
@@ -52,12 +53,13 @@ def run(settings: Settings, words: Sequence[str]) -> int:
     if not name:
         raise UserError("eval: an empty word ('', perhaps of an unset variable) names no model")
     asked, settings = settings, with_what_the_run_was_given(settings, name)
-    without_episodes("eval", settings)
     judged, faults = judge.plan(settings)
     faults += [*folders.output_faults(settings), *reward_check.function_faults(settings)]
+    faults += filter(None, [environment_spec.name_fault(settings)])
     faults = faults or reward_check.import_faults(settings)
     if faults:
         raise UserError(*faults)
+    told = tools_check.schemas(settings)
     rows = _rows(settings)
     try:
         reward = reward_of(settings, reward_model_of(settings), judged)
@@ -72,6 +74,7 @@ def run(settings: Settings, words: Sequence[str]) -> int:
         raise UserError(f"eval: {shown(out)} cannot be written: {fault}; name another file with --out")
     folder, called = select_checkpoint.model(settings, "eval", name, lambda text: print(text, flush=True))
     policy_model.require_answers("eval", called, folder)
+    tools_check.require_calls("eval", called, folder, told)
     out.parent.mkdir(parents=True, exist_ok=True)
     count = pq.read_metadata(rows).num_rows
     print(f"{called}: answering {count:,} prompts of {settings.text('VAL_DATA') or settings.text('DATA')}", flush=True)
@@ -86,16 +89,25 @@ def run(settings: Settings, words: Sequence[str]) -> int:
     if results and reward.zscores is not None:
         results = _with_zscores(results, reward.zscores, out)
     if results:
-        print("\n".join([*scores.table(results), scores.NOTE, f"every answer: {out}"]))
+        best = environment_check.optimum(settings) if settings.text("ENV_NAME") else ""
+        lines = [*scores.table(results), *scores.episodes(results, best), scores.NOTE, f"every answer: {out}"]
+        print("\n".join(lines))
     return 128 + stopped.signum if stopped else 0
 
 
 def _rows(settings: Settings) -> Path:
     """Return the prompts: those of ``--val_data``, else of ``--data``, of which only its held-out part if it has one.
 
+    Of an environment they are its held-out episodes.
+
     Raises:
         UserError: the data has faults.
     """
+    if settings.text("ENV_NAME"):
+        try:
+            return preflight.data_files(settings)[1]
+        except DataError as error:
+            raise UserError(*error.faults) from None
     data = settings.text("VAL_DATA") or settings.text("DATA")
     rules = settings.reward.by_rule and not reward_spec.is_overridden(settings)
     try:
@@ -119,6 +131,9 @@ def _job(settings: Settings, asked: Settings, folder: str, rows: Path, out: Path
         eager=settings.text("DEVICE") == "cpu",
         parallel=settings.integer("ROLLOUT_TP_SIZE"),
         memory=settings.number("GPU_MEMORY_UTILIZATION"),
+        environment=environment_spec.to_json(settings),
+        tools=environment_spec.tools_json(settings),
+        most_of_turn=settings.integer("MAX_TURN_TOKENS" if settings.text("ENV_NAME") else "MAX_RESPONSE_LENGTH"),
     )
 
 
@@ -142,8 +157,9 @@ def _fill(
             for line in _made(job, path, log, device):
                 answer = json.loads(line)
                 row = _scorable(asked[answer["row"]], answer)
-                scoring = pool.submit(score, json.dumps(row).encode())
-                waiting.append(({**row, **answer}, scoring if "error" not in answer else None))
+                scored = "error" in answer or "score" in answer  # by the environment
+                scoring = None if scored else pool.submit(score, json.dumps(row).encode())
+                waiting.append(({**row, **answer}, scoring))
                 while waiting and (waiting[0][1] is None or waiting[0][1].done()):
                     _write(*waiting.pop(0), file, results)
             for late in waiting:
@@ -160,6 +176,8 @@ def _fill(
 def _scorable(row: dict[str, Any], answer: dict[str, Any]) -> dict[str, Any]:
     """Return an answer as ``./train.sh score`` reads it, with what training hands to a reward."""
     extra = {**(row.get("extra_info") or {}), "response_tokens": answer.get("tokens", 0)}
+    if "turns" in answer:
+        extra["turns"] = answer["turns"]
     return {
         "prompt": row["prompt"],
         "response": answer.get("response", ""),
@@ -172,7 +190,9 @@ def _scorable(row: dict[str, Any], answer: dict[str, Any]) -> dict[str, Any]:
 def _write(
     row: dict[str, Any], scoring: Future[dict[str, Any]] | None, file: Any, results: list[dict[str, Any]]
 ) -> None:
-    result = {**row, "score": None, "unscored": 1.0} if scoring is None else {**row, **scoring.result()}
+    result = {**row, **scoring.result()} if scoring else row
+    if result.get("unscored", scoring is None and "score" not in row):
+        result |= {"score": None, "unscored": 1.0}
     result = hidden_in(result)
     file.write(json.dumps(result, ensure_ascii=False) + "\n")
     file.flush()

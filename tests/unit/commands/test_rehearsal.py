@@ -61,6 +61,14 @@ def test_a_judge_is_asked_a_few_questions(tmp_path) -> None:
     assert answers + run_settings.JUDGED_HELD_OUT_ROWS * (run_settings.STEPS + 1) <= 32
 
 
+def test_episodes_and_conversations_are_few_and_short(tmp_path) -> None:
+    played = rehearsed(settings_of(tmp_path, tmp_path, ENV_NAME="frozenlake", MAX_RESPONSE_LENGTH="2000", **GPUS))
+    assert played.text("DATA") == "env:frozenlake" and played.text("VAL_DATA") == ""
+    assert (played.integer("ENV_EPISODES"), played.integer("MAX_TURNS")) == (24, run_settings.TURNS)
+    called = rehearsed(settings_of(tmp_path, tmp_path, TOOLS="calculator", MAX_TURNS="2", **GPUS))
+    assert (called.text("TOOLS"), called.integer("MAX_TURNS"), called.text("DATA")) == ("calculator", 2, "train")
+
+
 def test_a_reward_model_that_a_server_holds_stays_the_real_one(tmp_path) -> None:
     real = settings_of(tmp_path, tmp_path, REWARD_MODEL_PATH="a/b", RM_URL="http://127.0.0.1:1", **GPUS)
     assert rehearsed(real).text("REWARD_MODEL_PATH") == "a/b"

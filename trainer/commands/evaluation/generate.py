@@ -3,21 +3,27 @@
 Run as ``python -m trainer.commands.evaluation.generate JOB.json``. The job has ``model``, ``prompts`` (a parquet file
 of verl's format), ``out`` and how to sample. ``out`` gets one JSON line an answer as it is made: ``row`` of the
 prompts, ``response``, ``tokens``, ``truncated``; or ``row`` and ``error`` for a prompt that is too long for the model.
+With an environment or tools, an answer is a conversation (``converse.py``).
 """
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 CHUNK = 512  # prompts between two writes
+Tell = Callable[[Iterable[dict[str, Any]]], None]
 
 
 @dataclass(frozen=True)
 class Job:
-    """What is to be answered, and how; ``temperature`` 0 is greedy, ``most`` is in tokens."""
+    """What is to be answered, and how.
+
+    ``temperature`` 0 is greedy; ``most`` tokens has an answer, and of a conversation's turn ``most_of_turn``.
+    ``environment`` and ``tools`` are as their specifications write them, or empty.
+    """
 
     model: str
     prompts: str
@@ -30,6 +36,9 @@ class Job:
     eager: bool
     parallel: int
     memory: float  # share of a GPU's
+    environment: str = ""
+    tools: str = ""
+    most_of_turn: int = 0
 
     def write(self, path: Path) -> None:
         """Write the job to a file."""
@@ -40,45 +49,71 @@ def answer(job: Job) -> None:
     """Answer the prompts of the job, the shorter ones first."""
     import pyarrow.parquet as pq
     from transformers import AutoConfig, AutoTokenizer
-    from vllm import LLM, SamplingParams
 
+    setting: Any = None
+    if job.environment or job.tools:
+        from trainer.commands.evaluation import converse
+
+        setting = converse.setting(job)
     tokenizer = AutoTokenizer.from_pretrained(job.model, trust_remote_code=False)
-    chats = pq.read_table(job.prompts, columns=["prompt"])["prompt"].to_pylist()
-    ids = [_ids(tokenizer, [dict(turn) for turn in chat]) for chat in chats]
+    rows = pq.read_table(job.prompts).to_pylist()
+    ids = [_ids(tokenizer, [dict(turn) for turn in row["prompt"]], setting and setting.schemas) for row in rows]
     limit = int(getattr(AutoConfig.from_pretrained(job.model).get_text_config(), "max_position_embeddings", 1 << 20))
     fits = sorted((row for row in range(len(ids)) if len(ids[row]) + job.most <= limit), key=lambda row: len(ids[row]))
     with Path(job.out).open("a", encoding="utf-8") as out:
-        for row in sorted(set(range(len(ids))) - set(fits)):
-            error = f"the prompt has {len(ids[row])} tokens and the answer up to {job.most}: the model takes {limit}"
-            out.write(json.dumps({"row": row, "error": error}) + "\n")
-        out.flush()
-        if not fits:
-            return
-        length = len(ids[fits[-1]]) + job.most
-        engine = LLM(
-            job.model,
-            dtype=job.dtype,
-            max_model_len=min(limit, max(length, 128)),  # the KV cache of the CPU comes in blocks of 128 tokens
-            enforce_eager=job.eager,
-            tensor_parallel_size=job.parallel,
-            gpu_memory_utilization=job.memory,
-            seed=job.seed,
-            **({"block_size": 16} if job.eager else {}),  # as a run has it (config/device/cpu.yaml)
-        )
-        sampling = SamplingParams(n=job.n, temperature=job.temperature, max_tokens=job.most, seed=job.seed)
-        for start in range(0, len(fits), CHUNK):
-            rows = fits[start : start + CHUNK]
-            prompts: Sequence[Any] = [{"prompt_token_ids": ids[row]} for row in rows]
-            for row, request in zip(rows, engine.generate(prompts, sampling, use_tqdm=False), strict=True):
-                for output in request.outputs:
-                    cut = output.finish_reason == "length"
-                    line = {"row": row, "response": output.text, "tokens": len(output.token_ids), "truncated": cut}
-                    out.write(json.dumps(line) + "\n")
+
+        def tell(lines: Iterable[dict[str, Any]]) -> None:
+            out.writelines(json.dumps(line) + "\n" for line in lines)
             out.flush()
 
+        error = "the prompt has {} tokens and the answer up to {}: the model takes {}"
+        late = sorted(set(range(len(ids))) - set(fits))
+        tell({"row": row, "error": error.format(len(ids[row]), job.most, limit)} for row in late)
+        if not fits:
+            return
+        engine: dict[str, Any] = {
+            "model": job.model,
+            "dtype": job.dtype,
+            # the KV cache of the CPU comes in blocks of 128 tokens
+            "max_model_len": min(limit, max(len(ids[fits[-1]]) + job.most, 128)),
+            "enforce_eager": job.eager,
+            "tensor_parallel_size": job.parallel,
+            "gpu_memory_utilization": job.memory,
+            "seed": job.seed,
+            **({"block_size": 16} if job.eager else {}),  # as a run has it (config/device/cpu.yaml)
+        }
+        if setting is None:
+            _answer(job, engine, {row: ids[row] for row in fits}, tell)
+        else:
+            asked = {row: converse.Prompt(ids[row], rows[row]) for row in fits}
+            converse.run(job, setting, engine, tokenizer, asked, tell)
 
-def _ids(tokenizer: Any, chat: list[dict[str, str]]) -> list[int]:
-    encoded = tokenizer.apply_chat_template(chat, add_generation_prompt=True, tokenize=True, return_dict=True)
+
+def _answer(job: Job, engine: dict[str, Any], ids: dict[int, list[int]], tell: Tell) -> None:
+    from vllm import LLM, SamplingParams
+
+    model = LLM(**engine)
+    sampling = SamplingParams(n=job.n, temperature=job.temperature, max_tokens=job.most, seed=job.seed)
+    fits = list(ids)
+    for start in range(0, len(fits), CHUNK):
+        rows = fits[start : start + CHUNK]
+        prompts: Sequence[Any] = [{"prompt_token_ids": ids[row]} for row in rows]
+        for row, request in zip(rows, model.generate(prompts, sampling, use_tqdm=False), strict=True):
+            tell(
+                {
+                    "row": row,
+                    "response": output.text,
+                    "tokens": len(output.token_ids),
+                    "truncated": output.finish_reason == "length",
+                }
+                for output in request.outputs
+            )
+
+
+def _ids(tokenizer: Any, chat: list[dict[str, str]], tools: Any) -> list[int]:
+    encoded = tokenizer.apply_chat_template(
+        chat, tools=tools, add_generation_prompt=True, tokenize=True, return_dict=True
+    )
     return [int(token) for token in encoded["input_ids"]]
 
 

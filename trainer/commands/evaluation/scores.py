@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 RESAMPLES = 2000
+EPISODE = "episode/"  # begins what is told of a conversation
 NOTE = (
     "95 % intervals: Wilson's where every value is 0 or 1 and each prompt has one answer, else a bootstrap over prompts"
 )
@@ -66,6 +67,16 @@ def table(results: Sequence[Mapping[str, Any]]) -> list[str]:
     rows = [head, *([name, *_cells(rows_of, right)] for name, rows_of in parts)]
     widths = [max(len(row[i]) for row in rows) for i in range(len(head))]
     return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+
+
+def episodes(results: Sequence[Mapping[str, Any]], optimum: str = "") -> list[str]:
+    """Return a line with means over conversations, such as turns and calls; none where there were none."""
+    names = dict.fromkeys(name for result in results for name in result if name.startswith(EPISODE))
+    held = [result for result in results if all(name in result for name in names)]
+    if not names or not held:
+        return []
+    means = [f"{name.removeprefix(EPISODE)} {sum(each[name] for each in held) / len(held):.3g}" for name in names]
+    return [", ".join([f"means of {len(held):,} conversations: {means[0]}", *means[1:], *filter(None, [optimum])])]
 
 
 def _cells(rows: Sequence[Mapping[str, Any]], right: bool) -> list[str]:

@@ -82,7 +82,10 @@ def _miniatures(settings: Settings, real: Inputs, folder: Path, rehearsal: Rehea
     with rehearsal.stage("data") as row:
         rows = parquet.write_sample(real.files[0], run_settings.TRAIN_ROWS, train_file)
         more = parquet.write_sample(real.files[1], held_out, val_file)
-        row.text = f"{rows} prompts of {parquet.row_count(real.files[0]):,}, {more} held out"
+        what = "episodes" if settings.text("ENV_NAME") else "prompts"
+        row.text = f"{rows} {what} of {parquet.row_count(real.files[0]):,}, {more} held out"
+    if settings.text("TOOLS"):
+        rehearsal.add("calls", NOT, "random weights call no tools; these were loaded, and the prompts tell of them")
     reason = _unserved(settings, real, policy, val_file, folder)
     if reason:
         rehearsal.add("rollout", NOT, f"of {real.architecture.name}: {reason}; a Llama with its tokenizer stands in")

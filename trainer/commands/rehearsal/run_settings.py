@@ -14,6 +14,7 @@ STEPS, KILLED_AFTER = 3, 1  # steps of the run; the launcher is killed when the 
 PROMPTS, JUDGED_PROMPTS = 8, 4  # a step; fewer where each answer is a call of a judge
 TRAIN_ROWS, HELD_OUT_ROWS, JUDGED_HELD_OUT_ROWS = 64, 8, 2
 RESPONSE_TOKENS = 16
+TURNS, CONVERSATION_TOKENS = 3, 256  # with an environment or tools; what these say has room too
 SAMPLES = 2  # of a prompt, at most
 # Of the real machine, or of how long and how often: the rehearsal has its own, or none.
 LEFT_OUT = {
@@ -66,6 +67,13 @@ def environment(settings: Settings, made: Miniatures, output: Path, name: str) -
         "OUTPUT_DIR": str(output),
         "RUN_NAME": name,
     }
+    if settings.text("ENV_NAME"):  # its episodes are the data
+        del own["DATA"], own["VAL_DATA"]
+        own["ENV_EPISODES"] = str(min(PROMPTS * STEPS, settings.integer("ENV_EPISODES")))
+    if settings.text("ENV_NAME") or settings.text("TOOLS"):
+        turns = settings.integer_or_none("MAX_TURNS")
+        own["MAX_TURNS"] = str(TURNS if turns is None else min(TURNS, turns))
+        own["MAX_RESPONSE_LENGTH"] = str(min(CONVERSATION_TOKENS, settings.integer("MAX_RESPONSE_LENGTH")))
     if nodes > 1:
         own["MASTER_ADDR"] = "127.0.0.1"
     if made.reward_model is not None:
@@ -127,9 +135,11 @@ def cuts(settings: Settings) -> Iterator[str]:
         ("MAX_RESPONSE_LENGTH", "tokens an answer"),
         ("ROLLOUT_TP_SIZE", "tensor parallel"),
         ("DTYPE", "numbers"),
+        ("MAX_TURNS", "turns"),
+        ("ENV_EPISODES", "episodes"),
     ):
         real = as_env(settings.values[env])
-        if real != sizes[env]:
+        if real != sizes.get(env, real):
             yield f"{word} {real} -> {sizes[env]}"
     steps = settings.integer_or_none("TOTAL_STEPS")
     yield f"steps {'of all epochs' if steps is None else steps} -> {STEPS}, a checkpoint at each"

@@ -21,12 +21,19 @@ class Sample:
     info: dict[str, float] = field(default_factory=dict)  # told of it beside what its score tells
     scored: Any = None  # what is scored, where that is not the output, and the row that goes with it
     scored_row: rows.Row | None = None
+    turns: list[dict[str, Any]] = field(default_factory=list)  # what was said after the prompt, by messages
+    fault: str = ""  # why it has no score
     of_tokens: dict[str, list[float]] = field(default_factory=dict)  # further columns, a number a token of the response
 
     @property
     def key(self) -> str:
         """Its name in the transfer queue."""
         return f"{self.row['uid']}_{self.row['session_id']}_0"
+
+    @property
+    def words(self) -> str:
+        """What the model said in all its turns."""
+        return "\n\n".join(turn["content"] for turn in self.turns if turn["role"] == "assistant" and turn["content"])
 
 
 class Writer:

@@ -8,11 +8,11 @@ import asyncio
 import logging
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Coroutine, Sequence
-from typing import Any
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from typing import Any, Protocol
 
 from environments.text_env import EpisodeError
-from trainer.workers.rollout.client import BatchClient
+from trainer.workers.rollout.finished import Finished
 from trainer.workers.rollout.multi_turn.conversation import Conversation, Limits, Outcome
 from trainer.workers.rollout.multi_turn.turn_tokens import TurnTokens
 from trainer.workers.rollout.sample_writer import Sample
@@ -21,6 +21,16 @@ GATHER_SECONDS = 0.02
 Request = Callable[[Sample, int], dict[str, Any]]  # a sample and its turn, from 0: sampling parameters
 Write = Callable[[Sequence[Sample]], None]
 logger = logging.getLogger(__name__)
+
+
+class Client(Protocol):
+    """What has a model respond: ``BatchClient``, or another engine."""
+
+    def generate_many(
+        self, requests: Sequence[tuple[list[int], dict[str, Any]]], batch_id: str = ""
+    ) -> AsyncIterator[Finished]:
+        """Respond to each request, (token ids of the prompt, sampling parameters); yield what has finished."""
+        ...
 
 
 class Partner(ABC):
@@ -69,7 +79,7 @@ class Partner(ABC):
 class Player:
     """Has one model talk with a partner."""
 
-    def __init__(self, partner: Partner, client: BatchClient) -> None:
+    def __init__(self, partner: Partner, client: Client) -> None:
         self.partner, self.client = partner, client
 
     async def play(self, samples: Sequence[Sample], request: Request, write: Write) -> None:
@@ -190,6 +200,7 @@ class _Batch:
             conversation.hear([self.partner.tokenizer.eos_token_id])
         info = {"score": 0.0, "unscored": 1.0, "timeout": float("_timeout)" in str(error))}
         conversation.finish(info, cut=False, with_log_probs=self._with_log_probs(conversation))
+        conversation.sample.fault = str(error)
         await self._end(conversation)
 
     async def _end(self, conversation: Conversation) -> None:

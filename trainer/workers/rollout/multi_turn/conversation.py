@@ -36,7 +36,7 @@ class Conversation:
     rewards: list[float] = field(default_factory=list)  # of a turn, on its last token
     turns: int = 0  # of the model
     scores: list[float] = field(default_factory=list)  # of each turn, in an environment
-    messages: list[dict[str, Any]] = field(default_factory=list)  # all that was said, with tools
+    messages: list[dict[str, Any]] = field(default_factory=list)  # what was said after the prompt
     counts: dict[str, int] = field(default_factory=dict)  # of whatever the partner counts
     seconds: float = 0.0  # in vLLM
     partner_seconds: float = 0.0
@@ -88,5 +88,5 @@ class Conversation:
         bootstrap = [0.0] * len(self.tokens)
         bootstrap[-1] = float(cut)
         self.sample.of_tokens = {"bootstrap": bootstrap, **({} if info is None else {"rm_scores": self.rewards})}
-        self.sample.output = self.output(self.tokens, self.mask, info)
+        self.sample.output, self.sample.turns = self.output(self.tokens, self.mask, info), self.messages
         self.sample.output.response_logprobs = self.log_probs if with_log_probs else None

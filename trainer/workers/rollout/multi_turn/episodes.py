@@ -28,13 +28,16 @@ class Environment(Partner):
     async def answer(self, conversation: Conversation, said: list[int]) -> Outcome | None:
         """Take the model's words for an action; a turn's reward stands on its last token."""
         text = self.tokenizer.decode(said, skip_special_tokens=True)
+        conversation.messages.append({"role": "assistant", "content": text})
         turn = await self.episodes.step(conversation.sample.key, text)
+        heard = [{"role": "user", "content": turn.observation}]
+        conversation.messages += heard
         conversation.rewards[-1] += turn.reward
         conversation.scores.append(turn.reward)
         conversation.count("invalid", bool(turn.info.get("invalid")))
         if turn.terminated:
             return self._outcome(conversation, turn, cut=False)
-        tokens = self.turns.following(said, [{"role": "user", "content": turn.observation}])
+        tokens = self.turns.following(said, heard)
         free = self.limits.response - len(conversation.tokens) - len(tokens) - self.between
         if turn.truncated or free < self.limits.turn:
             room = self.limits.response - len(conversation.tokens) - 1

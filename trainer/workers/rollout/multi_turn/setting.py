@@ -35,14 +35,24 @@ class Setting:
         """
         custom = rollout.get("custom", None) or {}
         kwargs: Any = OmegaConf.to_container(OmegaConf.create(template_kwargs or {}))
-        if custom.get("environment"):
-            limits = Limits(rollout.response_length, int(custom["max_turn_tokens"]))
-            return cls(limits, kwargs, environment=EnvSpec.from_json(custom["environment"]))
-        limits = Limits(rollout.response_length, rollout.response_length)
-        if not custom.get("tools"):
-            return cls(limits, kwargs)
-        tools = ToolsSpec.from_json(custom["tools"])
-        return cls(limits, kwargs, tools=tools, schemas=[tool.schema for tool in load(tools.sources).values()])
+        environment, tools = custom.get("environment") or "", custom.get("tools") or ""
+        turn = int(custom["max_turn_tokens"]) if environment else rollout.response_length
+        return cls.of_specs(environment, tools, Limits(rollout.response_length, turn), kwargs)
+
+    @classmethod
+    def of_specs(cls, environment: str, tools: str, limits: Limits, template_kwargs: dict[str, Any]) -> "Setting":
+        """Return the setting of an environment or of tools, as JSON; one of both is empty, or both are.
+
+        Raises:
+            ToolsFault: the tools cannot be loaded here.
+        """
+        if environment:
+            return cls(limits, template_kwargs, environment=EnvSpec.from_json(environment))
+        if not tools:
+            return cls(limits, template_kwargs)
+        spec = ToolsSpec.from_json(tools)
+        schemas = [tool.schema for tool in load(spec.sources).values()]
+        return cls(limits, template_kwargs, tools=spec, schemas=schemas)
 
     @property
     def flag(self) -> str:

@@ -35,7 +35,6 @@ class Tools(Partner):
 
     async def begin(self, conversation: Conversation) -> None:
         """Nothing is loaded before the first call."""
-        conversation.messages = [dict(message) for message in conversation.sample.row["raw_prompt"]]
 
     async def answer(self, conversation: Conversation, said: list[int]) -> Outcome | None:
         """Make the calls of the model's turn; without one it is over."""
@@ -72,13 +71,14 @@ class Tools(Partner):
     def finish(self, conversation: Conversation, outcome: Outcome, *, with_log_probs: bool) -> None:
         """Have the reward score what the model said, without its calls and the tools' answers."""
         conversation.finish(None, cut=False, with_log_probs=with_log_probs)
-        turns = conversation.messages[len(conversation.sample.row["raw_prompt"]) :]
-        words = "\n\n".join(turn["content"] for turn in turns if turn["role"] == "assistant" and turn["content"])
-        tokens = self.tokenizer.encode(words, add_special_tokens=False) or [self.tokenizer.eos_token_id]
         sample = conversation.sample
+        tokens = self.tokenizer.encode(sample.words, add_special_tokens=False) or [self.tokenizer.eos_token_id]
         sample.info = outcome.info
         sample.scored = conversation.output(tokens, [1] * len(tokens), None)
-        sample.scored_row = {**sample.row, "extra_info": {**(sample.row.get("extra_info") or {}), "turns": turns}}
+        sample.scored_row = {
+            **sample.row,
+            "extra_info": {**(sample.row.get("extra_info") or {}), "turns": sample.turns},
+        }
 
     async def close(self, conversation: Conversation) -> None:
         """Forget what the tools have kept."""

@@ -1,0 +1,1 @@
+"""What ``./train.sh chat`` holds: plain conversations, with tools, and the episodes of an environment."""
