@@ -129,8 +129,8 @@ def _model(settings: Settings, facts: Facts) -> Iterator[Finding]:
         return
     spec, cache = settings.text("MODEL_PATH"), settings.output / "cache" / "models"
     fetch = not settings.dry_run and not spec.startswith("builtin:")  # making one comes last
-    beside = environment_spec.to_json(settings), settings.text("TOOLS")
-    model = models.find(spec, cache, settings.integer("SEED"), print, fetch, *beside)
+    made_for = environment_spec.of_model(settings)
+    model = models.find(spec, cache, settings.integer("SEED"), print, fetch, *made_for)
     facts.model = model
     faults = [] if settings.dry_run else [*software.device_faults(settings, model), *policy_model.faults(spec, model)]
     yield from failures("model", faults)
@@ -147,8 +147,8 @@ def _made(settings: Settings, facts: Facts, say: Callable[[str], None], make: bo
     if not make or not _is_unmade(settings, facts.model):
         return
     spec, cache = settings.text("MODEL_PATH"), settings.output / "cache" / "models"
-    beside = environment_spec.to_json(settings), settings.text("TOOLS")
-    facts.model = models.find(spec, cache, settings.integer("SEED"), say, True, *beside)
+    made_for = environment_spec.of_model(settings)
+    facts.model = models.find(spec, cache, settings.integer("SEED"), say, True, *made_for)
     yield from _tokenizer(settings, facts)
 
 

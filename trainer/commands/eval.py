@@ -22,7 +22,8 @@ from reward.support.wording import expanded, shown
 from reward.zscore import ZScores
 from trainer.checks import environment_check, judge, policy_model, preflight, reward_check, tools_check
 from trainer.commands import with_what_the_run_was_given
-from trainer.commands.evaluation import generate, scores
+from trainer.commands.evaluation import scores
+from trainer.commands.evaluation.job import Job
 from trainer.commands.score import reward_model_of, reward_of
 from trainer.composition import environment_spec, reward_spec
 from trainer.export import select_checkpoint
@@ -116,10 +117,10 @@ def _rows(settings: Settings) -> Path:
         raise UserError(*error.faults) from None
 
 
-def _job(settings: Settings, asked: Settings, folder: str, rows: Path, out: Path) -> generate.Job:
+def _job(settings: Settings, asked: Settings, folder: str, rows: Path, out: Path) -> Job:
     """Return how to answer: greedily, as validation does, unless it is ``asked`` to sample."""
     temperature = settings.number("ROLLOUT_TEMPERATURE")
-    return generate.Job(
+    return Job(
         model=folder,
         prompts=str(rows),
         out=str(out.with_suffix(".answers")),
@@ -138,7 +139,7 @@ def _job(settings: Settings, asked: Settings, folder: str, rows: Path, out: Path
 
 
 def _fill(
-    job: generate.Job,
+    job: Job,
     rows: Path,
     threads: int,
     score: Callable[[bytes], dict[str, Any]],
@@ -207,7 +208,7 @@ def _with_zscores(results: list[dict[str, Any]], zscores: ZScores, out: Path) ->
     return scaled
 
 
-def _made(job: generate.Job, path: Path, log: Path, device: dict[str, str]) -> Iterator[str]:
+def _made(job: Job, path: Path, log: Path, device: dict[str, str]) -> Iterator[str]:
     """Start the engine, with the env vars of its ``device``; return the answers as they are made.
 
     Raises:

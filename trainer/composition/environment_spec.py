@@ -63,3 +63,8 @@ def tools_json(settings: Settings) -> str:
     """Return them as JSON, for ``ToolsSpec.from_json``; empty where there are none."""
     spec = tools(settings)
     return spec.to_json() if spec else ""
+
+
+def of_model(settings: Settings) -> tuple[str, str]:
+    """Return what a built-in model is made for (``data.models.find``): the environment as JSON, and the tools."""
+    return to_json(settings), settings.text("TOOLS")

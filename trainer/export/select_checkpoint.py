@@ -5,6 +5,7 @@ from pathlib import Path
 
 from data import models
 from reward.support.wording import is_folder, quoted, shown
+from trainer.composition import environment_spec
 from trainer.launch import supervisor
 from trainer.runs import checkpoint_pickles, checkpoints, folders, stack_versions
 from trainer.runs.folders import no_such_run
@@ -95,7 +96,7 @@ def model(settings: Settings, command: str, name: str, say: Callable[[str], None
         )
     try:
         cache, seed = settings.output / "cache" / "models", settings.integer("SEED")
-        found_model = models.find(name, cache, seed, say).path
+        found_model = models.find(name, cache, seed, say, True, *environment_spec.of_model(settings)).path
         if is_folder(Path(found_model)) and not any(path.suffix in WEIGHTS for path in Path(found_model).iterdir()):
             raise UserError(f"{command}: {quoted(name)}: the folder has no weights, *{' or *'.join(WEIGHTS)}")
         return found_model, name

@@ -64,7 +64,8 @@ def test_a_judge_is_asked_a_few_questions(tmp_path) -> None:
 def test_episodes_and_conversations_are_few_and_short(tmp_path) -> None:
     played = rehearsed(settings_of(tmp_path, tmp_path, ENV_NAME="frozenlake", MAX_RESPONSE_LENGTH="2000", **GPUS))
     assert played.text("DATA") == "env:frozenlake" and played.text("VAL_DATA") == ""
-    assert (played.integer("ENV_EPISODES"), played.integer("MAX_TURNS")) == (24, run_settings.TURNS)
+    assert played.integer("ENV_EPISODES") == 24
+    assert played.integer("MAX_RESPONSE_LENGTH") == run_settings.CONVERSATION_TOKENS
     called = rehearsed(settings_of(tmp_path, tmp_path, TOOLS="calculator", MAX_TURNS="2", **GPUS))
     assert (called.text("TOOLS"), called.integer("MAX_TURNS"), called.text("DATA")) == ("calculator", 2, "train")
 

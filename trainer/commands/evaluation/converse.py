@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 from uuid import uuid4
 
 from verl.workers.rollout.replica import TokenOutput
@@ -10,6 +10,7 @@ from vllm import SamplingParams
 from vllm.engine.arg_utils import AsyncEngineArgs
 from vllm.v1.engine.async_llm import AsyncLLM
 
+from trainer.commands.evaluation.job import Job, Tell
 from trainer.workers.rollout.agent_loop import sample_seed
 from trainer.workers.rollout.finished import Finished, as_finished
 from trainer.workers.rollout.multi_turn.batch import Player
@@ -17,9 +18,6 @@ from trainer.workers.rollout.multi_turn.conversation import Limits
 from trainer.workers.rollout.multi_turn.setting import Setting
 from trainer.workers.rollout.sample_writer import Sample
 from trainer.workers.rollout.server import TOKENS_ONLY
-
-if TYPE_CHECKING:
-    from trainer.commands.evaluation.generate import Job, Tell
 
 
 class Prompt(NamedTuple):
@@ -50,13 +48,13 @@ class EngineClient:
         return TokenOutput(token_ids=said)
 
 
-def setting(job: "Job") -> Setting:
+def setting(job: Job) -> Setting:
     """Return what the model talks with."""
     return Setting.of_specs(job.environment, job.tools, Limits(job.most, job.most_of_turn), {})
 
 
 def run(
-    job: "Job", talk: Setting, engine: dict[str, Any], tokenizer: Any, prompts: Mapping[int, Prompt], tell: "Tell"
+    job: Job, talk: Setting, engine: dict[str, Any], tokenizer: Any, prompts: Mapping[int, Prompt], tell: Tell
 ) -> None:
     """Hold ``job.n`` conversations for each prompt, and ``tell`` those that are over."""
 

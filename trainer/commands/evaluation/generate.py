@@ -8,41 +8,13 @@ With an environment or tools, an answer is a conversation (``converse.py``).
 
 import json
 import sys
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from trainer.commands.evaluation.job import Job, Tell
+
 CHUNK = 512  # prompts between two writes
-Tell = Callable[[Iterable[dict[str, Any]]], None]
-
-
-@dataclass(frozen=True)
-class Job:
-    """What is to be answered, and how.
-
-    ``temperature`` 0 is greedy; ``most`` tokens has an answer, and of a conversation's turn ``most_of_turn``.
-    ``environment`` and ``tools`` are as their specifications write them, or empty.
-    """
-
-    model: str
-    prompts: str
-    out: str
-    most: int
-    n: int
-    temperature: float
-    seed: int
-    dtype: str
-    eager: bool
-    parallel: int
-    memory: float  # share of a GPU's
-    environment: str = ""
-    tools: str = ""
-    most_of_turn: int = 0
-
-    def write(self, path: Path) -> None:
-        """Write the job to a file."""
-        path.write_text(json.dumps(asdict(self)), encoding="utf-8")
 
 
 def answer(job: Job) -> None:

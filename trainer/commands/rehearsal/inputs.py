@@ -18,6 +18,7 @@ from trainer.checks.forecast.run import RunSize
 from trainer.checks.run_checks import run_checks
 from trainer.commands.rehearsal import miniature, run_settings
 from trainer.commands.rehearsal.miniature import Architecture, Source
+from trainer.composition import environment_spec
 from trainer.settings.batch_shape import Shape
 from trainer.settings.batch_shape_rules import shape_faults
 from trainer.settings.settings import Settings
@@ -53,7 +54,8 @@ def read(settings: Settings, say: Callable[[str], None]) -> Inputs:
     rewards, critic = _reward_model(settings), _critic(settings)
     architecture, model, files = None, None, None
     try:
-        model = models.find(policy.name, settings.output / "cache" / "models", settings.integer("SEED"), say)
+        cache, seed = settings.output / "cache" / "models", settings.integer("SEED")
+        model = models.find(policy.name, cache, seed, say, True, *environment_spec.of_model(settings))
         policy = Source(model.path, "model")
         architecture = miniature.read(policy)
     except ModelError as error:

@@ -10,7 +10,7 @@ from typing import Any
 from data import parquet
 from reward.support.events import Event
 from trainer.checks.software import CPU_HEAD_SIZES
-from trainer.commands.evaluation import generate
+from trainer.commands.evaluation.job import Job
 from trainer.commands.rehearsal import miniature, run_settings
 from trainer.commands.rehearsal.inputs import Inputs
 from trainer.commands.rehearsal.miniature import Source
@@ -82,8 +82,9 @@ def _miniatures(settings: Settings, real: Inputs, folder: Path, rehearsal: Rehea
     with rehearsal.stage("data") as row:
         rows = parquet.write_sample(real.files[0], run_settings.TRAIN_ROWS, train_file)
         more = parquet.write_sample(real.files[1], held_out, val_file)
-        what = "episodes" if settings.text("ENV_NAME") else "prompts"
-        row.text = f"{rows} {what} of {parquet.row_count(real.files[0]):,}, {more} held out"
+        row.text = f"{rows} prompts of {parquet.row_count(real.files[0]):,}, {more} held out"
+        if settings.text("ENV_NAME"):
+            row.text = "seeds of the environment, which makes its own episodes"
     if settings.text("TOOLS"):
         rehearsal.add("calls", NOT, "random weights call no tools; these were loaded, and the prompts tell of them")
     reason = _unserved(settings, real, policy, val_file, folder)
@@ -111,7 +112,7 @@ def _unserved(settings: Settings, real: Inputs, policy: Path, prompts: Path, fol
     few, out, job = folder / "probe.parquet", folder / "probe.answers", folder / "probe.job"
     parquet.write_sample(prompts, PROBED, few)
     dtype = run_settings.precision(settings)
-    generate.Job(str(policy), str(few), str(out), 4, 1, 0.0, 1, dtype, eager=True, parallel=1, memory=0.5).write(job)
+    Job(str(policy), str(few), str(out), 4, 1, 0.0, 1, dtype, eager=True, parallel=1, memory=0.5).write(job)
     try:
         device = of_device(settings.having(DEVICE="cpu", N_GPUS=1))
         run_command(["trainer.commands.evaluation.generate", str(job)], device, folder / "probe.log")

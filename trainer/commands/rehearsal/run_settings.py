@@ -14,7 +14,7 @@ STEPS, KILLED_AFTER = 3, 1  # steps of the run; the launcher is killed when the 
 PROMPTS, JUDGED_PROMPTS = 8, 4  # a step; fewer where each answer is a call of a judge
 TRAIN_ROWS, HELD_OUT_ROWS, JUDGED_HELD_OUT_ROWS = 64, 8, 2
 RESPONSE_TOKENS = 16
-TURNS, CONVERSATION_TOKENS = 3, 256  # with an environment or tools; what these say has room too
+CONVERSATION_TOKENS = 256  # with an environment or tools; what these say has room too
 SAMPLES = 2  # of a prompt, at most
 # Of the real machine, or of how long and how often: the rehearsal has its own, or none.
 LEFT_OUT = {
@@ -71,8 +71,6 @@ def environment(settings: Settings, made: Miniatures, output: Path, name: str) -
         del own["DATA"], own["VAL_DATA"]
         own["ENV_EPISODES"] = str(min(PROMPTS * STEPS, settings.integer("ENV_EPISODES")))
     if settings.text("ENV_NAME") or settings.text("TOOLS"):
-        turns = settings.integer_or_none("MAX_TURNS")
-        own["MAX_TURNS"] = str(TURNS if turns is None else min(TURNS, turns))
         own["MAX_RESPONSE_LENGTH"] = str(min(CONVERSATION_TOKENS, settings.integer("MAX_RESPONSE_LENGTH")))
     if nodes > 1:
         own["MASTER_ADDR"] = "127.0.0.1"
@@ -135,7 +133,6 @@ def cuts(settings: Settings) -> Iterator[str]:
         ("MAX_RESPONSE_LENGTH", "tokens an answer"),
         ("ROLLOUT_TP_SIZE", "tensor parallel"),
         ("DTYPE", "numbers"),
-        ("MAX_TURNS", "turns"),
         ("ENV_EPISODES", "episodes"),
     ):
         real = as_env(settings.values[env])
