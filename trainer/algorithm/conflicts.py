@@ -58,13 +58,28 @@ def faults(values: Mapping[str, Any]) -> list[str]:
     return [text for wrong, text in checks if wrong]
 
 
-def of_sampling(rollout: Mapping[str, Any], bypass: bool) -> list[str]:
-    """Return why what vLLM sampled with is not the policy: ``rollout`` is verl's configuration of it."""
+def of_sampling(rollout: Mapping[str, Any], correction: Mapping[str, Any]) -> list[str]:
+    """Return why what vLLM sampled with cannot stand for the policy, or be corrected.
+
+    Args:
+        rollout: verl's configuration of the rollout.
+        correction: verl's configuration of its correction, ``algorithm.rollout_correction``.
+    """
+    if not correction["bypass_mode"]:
+        return []
+    faults = []
     keys = [key for key, whole in (("top_p", 1), ("top_k", -1)) if rollout.get(key) != whole]
-    return [
-        f"--old_log_probs rollout: {' and '.join(f'actor_rollout_ref.rollout.{key}' for key in keys)} cut the "
-        "distribution that is sampled from, and the update would take that for the policy; leave out either"
-    ] * (bypass and bool(keys))
+    if keys:
+        faults.append(
+            f"--old_log_probs rollout: {' and '.join(f'actor_rollout_ref.rollout.{key}' for key in keys)} cut the "
+            "distribution that is sampled from, and the update would take that for the policy; leave out either"
+        )
+    if correction.get("rollout_is") or correction.get("rollout_rs"):
+        faults.append(
+            "--old_log_probs rollout: there is nothing to correct by, as the actor's own log-probabilities are not "
+            "computed; leave it out, or --rollout_correction"
+        )
+    return faults
 
 
 def of_schedule(optim: Mapping[str, Any], target_kl: float | None) -> list[str]:

@@ -46,7 +46,7 @@ def resolve(environment: Mapping[str, str], settings: Settings) -> DictConfig:
         faults = _unread_knobs(config, settings)
         faults += of_schedule(config.actor_rollout_ref.actor.optim, config.trainer.v1.ppo_kit.target_kl)
         faults += config_files.of_resolved(config, settings.overrides)
-        faults += of_sampling(config.actor_rollout_ref.rollout, config.algorithm.rollout_correction.bypass_mode)
+        faults += of_sampling(config.actor_rollout_ref.rollout, config.algorithm.rollout_correction)
     if faults:
         raise UserError(*faults)
     return config

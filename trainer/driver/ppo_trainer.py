@@ -15,9 +15,8 @@ from reward.judge.gateway import ray_actor
 from reward.model.spec import Spec
 from reward.support import events
 from reward.support.moments import RunningMoments
-from reward.support.secret import hidden_in
 from reward.zscore import ZScores
-from trainer.algorithm import finite_check, kl, losses, state
+from trainer.algorithm import finite_check, kl, losses, off_policy, state
 from trainer.algorithm.metrics import drop_verdicts, watched
 from trainer.algorithm.options import Options
 from trainer.driver import (
@@ -32,17 +31,18 @@ from trainer.driver import (
 )
 from trainer.driver.failure import failures
 from trainer.driver.judge_watch import JudgeWatch
-from trainer.runs import checkpoints, metrics_file
+from trainer.runs import checkpoints
 from trainer.runs.checkpoint_pickles import strict_loading
 from trainer.workers.engine import forward_passes
 from trainer.workers.engine.response_logits import ENTROPY_IS_METRIC_ONLY
 from trainer.workers.rollout.client import BatchClient
+from trainer.workers.weight_check.compare import WeightCheck
 
 emit = partial(events.emit, "driver")
 
 
 @register_trainer("ppo_kit")
-class KitPPOTrainer(PPOTrainerSync):  # type: ignore[misc]
+class KitPPOTrainer(validation.Validating, PPOTrainerSync):  # type: ignore[misc]
     """As ``sync``, with the options of ``trainer.v1.ppo_kit``, and a critic that works beside LoRA.
 
     verl calls these in a step, in this order (verl/trainer/ppo/v1/trainer_base.py, ``fit`` and ``_step_once``)::
@@ -56,7 +56,7 @@ class KitPPOTrainer(PPOTrainerSync):  # type: ignore[misc]
         _compute_advantage          checks; reward shaping; the KL in the reward; advantages
         _update_critic, _update_actor
         _save_checkpoint            where one is due
-        on_step_end                 hears from the judge; saves what is owed; weights go to vLLM
+        on_step_end                 hears from the judge; saves what is owed; weights go to vLLM, and are compared
         _validate                   where it is due
         _compute_metrics
     """
@@ -79,6 +79,8 @@ class KitPPOTrainer(PPOTrainerSync):  # type: ignore[misc]
             self.kl_ctrl_in_reward = kl.controller(control.type, control.kl_coef, control.target_kl, control.horizon)
         self.copies = checkpoint_copies.Copies(self.options.nodes_without_shared_output)
         self.saver = checkpointing.Saver.of(config, self.options)
+        self.band = off_policy.Band(config.actor_rollout_ref.rollout.dtype)
+        self.weights = WeightCheck.of(config.actor_rollout_ref.model)
 
     def _setup(self) -> None:
         """Set up as verl does, a reward model of the transformers engine first; then give workers the kit's losses.
@@ -169,7 +171,7 @@ class KitPPOTrainer(PPOTrainerSync):  # type: ignore[misc]
         algorithm, options = self.config.algorithm, self.options
         data, response_mask = queue_samples.read_step(batch)
         step.check(data, batch.keys, Path(self.config.trainer.default_local_dir), self.global_steps)
-        metrics.update(step.of_policy(data, self.config.actor_rollout_ref.actor))
+        metrics.update(step.of_policy(data, self.config.actor_rollout_ref.actor, self.band))
         controller = self.kl_ctrl_in_reward if algorithm.use_kl_in_reward else None
         lengths = response_mask.offsets().diff()
         metrics["response_length/truncated"] = float((lengths >= self.config.data.max_response_length).float().mean())
@@ -213,6 +215,7 @@ class KitPPOTrainer(PPOTrainerSync):  # type: ignore[misc]
         metrics.update(watched(metrics))
         metrics.update(self.judge.metrics)
         metrics.update(self.saver.metrics)
+        metrics.update(self.weights.metrics)
 
     def on_step_begin(self) -> None:
         """Stop here if the judge said so: the step before is saved, and its metrics are written."""
@@ -225,6 +228,7 @@ class KitPPOTrainer(PPOTrainerSync):  # type: ignore[misc]
         if self.saver.owed or (self._is_last and self.config.trainer.save_freq <= 0):  # verl saves none then
             self._save_once()
         super().on_step_end()
+        self.weights.look(self.llm_server_manager.server_handles, self.actor_rollout_wg, self.global_steps)
 
     def _save_once(self) -> None:
         frequency = self.config.trainer.save_freq
@@ -234,42 +238,6 @@ class KitPPOTrainer(PPOTrainerSync):  # type: ignore[misc]
     @property
     def _is_last(self) -> bool:
         return bool(self.global_steps >= self.total_training_steps)
-
-    def _validate(self) -> dict[str, float]:
-        """Validate; the checkpoint of this step, if there is one, gets the score."""
-        metrics: dict[str, float] = super()._validate()
-        result = metrics_file.held_out(self.global_steps, metrics)
-        if result is not None:
-            self.saver.scored(self.global_steps, checkpoints.Score(result.name, result.value))
-            emit("validation", step=self.global_steps, name=result.name, value=result.value)
-        return metrics
-
-    def _val_metrics_update(
-        self,
-        data_sources: list[str],
-        sample_uids: list[str],
-        reward_extra_infos_dict: dict[str, list[Any]],
-        sample_turns: list[int],
-        expected_acc_counts: dict[tuple[str, str], int] | None = None,
-    ) -> dict[str, float]:
-        """Return verl's validation metrics of the answers that have a verdict, and the share that has none."""
-        infos = validation.with_zscores(reward_extra_infos_dict, self.zscores)
-        answers = validation.Answers(data_sources, sample_uids, infos, sample_turns, expected_acc_counts or {})
-        scored, share = validation.with_verdict(answers)
-        metrics: dict[str, float] = {"val-aux/unscored_share": share}
-        if scored.uids:
-            metrics |= super()._val_metrics_update(
-                scored.data_sources, scored.uids, scored.infos, scored.turns, expected_acc_counts=scored.expected
-            )
-        return metrics
-
-    def _dump_generations(
-        self, inputs: Any, outputs: Any, gts: Any, scores: Any, reward_extra_infos_dict: Any, dump_path: Any
-    ) -> None:
-        """Write answers as verl does; those of a validation with their z-scores."""
-        infos = validation.with_zscores(reward_extra_infos_dict, self.zscores)
-        inputs, outputs, gts, infos = map(hidden_in, (inputs, outputs, gts, infos))
-        super()._dump_generations(inputs, outputs, gts, infos.get("reward", scores), infos, dump_path)
 
     def _save_checkpoint(self) -> None:
         """Save what verl saves and the kit's state; it is a checkpoint when all of that is on the disk."""

@@ -15,6 +15,7 @@ from verl.utils.debug.metrics import calculate_debug_metrics
 
 from reward.support.moments import RunningMoments
 from trainer.algorithm import advantage, finite_check, kl, rewards
+from trainer.algorithm.off_policy import Band
 from trainer.algorithm.options import Options
 
 BOOTSTRAP = "bootstrap"  # the field of episodes that marks the token with the value of where an episode was cut
@@ -42,8 +43,10 @@ def bypasses(correction: Any) -> bool:
     return bool(correction and correction.get("bypass_mode", False))
 
 
-def of_policy(data: DataProto, actor: Any) -> dict[str, float]:
+def of_policy(data: DataProto, actor: Any, band: Band) -> dict[str, float]:
     """Return verl's metrics of the actor's own pass: the entropy, and how far its probabilities are from vLLM's.
+
+    ``band`` adds how far they may be.
 
     The first needs ``entropy``, (B, T), which this takes out of ``data``; the second ``rollout_log_probs``.
     """
@@ -56,6 +59,7 @@ def of_policy(data: DataProto, actor: Any) -> dict[str, float]:
     if "rollout_log_probs" in tensors:
         read = tensors.select("rollout_log_probs", "old_log_probs", "response_mask")
         metrics |= calculate_debug_metrics(DataProto(batch=read.set("responses", mask)))  # of which the length is read
+        metrics["off_policy/limit"] = band.limit(metrics["training/rollout_probs_diff_mean"])
     return metrics
 
 

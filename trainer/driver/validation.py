@@ -5,8 +5,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from reward.support import events
+from reward.support.secret import hidden_in
 from reward.zscore import OF_A_MODEL, ZScores
 from trainer.algorithm.metrics import UNSCORED
+from trainer.driver.checkpointing import Saver
+from trainer.runs import checkpoints, metrics_file
 
 
 @dataclass(frozen=True)
@@ -54,3 +58,48 @@ def with_zscores(infos: dict[str, list[Any]], zscores: ZScores | None) -> dict[s
 
 def _pick(values: Sequence[Any], at: Sequence[int]) -> list[Any]:
     return [values[i] for i in at]
+
+
+class Validating:
+    """What the trainer does where verl validates; it comes before verl's trainer among the bases."""
+
+    global_steps: int
+    saver: Saver
+    zscores: ZScores | None
+
+    def _validate(self) -> dict[str, float]:
+        """Validate; the checkpoint of this step, if there is one, gets the score."""
+        metrics: dict[str, float] = super()._validate()  # type: ignore[misc]
+        result = metrics_file.held_out(self.global_steps, metrics)
+        if result is not None:
+            self.saver.scored(self.global_steps, checkpoints.Score(result.name, result.value))
+            events.emit("driver", "validation", step=self.global_steps, name=result.name, value=result.value)
+        return metrics
+
+    def _val_metrics_update(
+        self,
+        data_sources: list[str],
+        sample_uids: list[str],
+        reward_extra_infos_dict: dict[str, list[Any]],
+        sample_turns: list[int],
+        expected_acc_counts: dict[tuple[str, str], int] | None = None,
+    ) -> dict[str, float]:
+        """Return verl's validation metrics of the answers that have a verdict, and the share that has none."""
+        infos = with_zscores(reward_extra_infos_dict, self.zscores)
+        answers = Answers(data_sources, sample_uids, infos, sample_turns, expected_acc_counts or {})
+        scored, share = with_verdict(answers)
+        metrics: dict[str, float] = {"val-aux/unscored_share": share}
+        if scored.uids:
+            metrics |= super()._val_metrics_update(  # type: ignore[misc]
+                scored.data_sources, scored.uids, scored.infos, scored.turns, expected_acc_counts=scored.expected
+            )
+        return metrics
+
+    def _dump_generations(
+        self, inputs: Any, outputs: Any, gts: Any, scores: Any, reward_extra_infos_dict: Any, dump_path: Any
+    ) -> None:
+        """Write answers as verl does; those of a validation with their z-scores."""
+        infos = with_zscores(reward_extra_infos_dict, self.zscores)
+        inputs, outputs, gts, infos = map(hidden_in, (inputs, outputs, gts, infos))
+        scores = infos.get("reward", scores)
+        super()._dump_generations(inputs, outputs, gts, scores, infos, dump_path)  # type: ignore[misc]

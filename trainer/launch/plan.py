@@ -24,6 +24,7 @@ def lines(settings: Settings, plan: Plan, run: Run, config: DictConfig) -> Itera
         "devices": _devices(settings, config),
         "batch": _batch(settings, config),
         "steps": _steps(settings, plan, config),
+        **_ratio(settings),
         "writes": f"{settings.output / 'runs' / run.name} (log: train.log), {run.checkpoints}",
     }
     for name, text in parts.items():
@@ -113,6 +114,19 @@ def _batch(settings: Settings, config: DictConfig) -> str:
         f"tokens; {updates} updates of {actor.ppo_mini_batch_size * n} samples, "
         f"{actor.ppo_micro_batch_size_per_gpu} a forward pass{fitted}"
     )
+
+
+def _ratio(settings: Settings) -> dict[str, str]:
+    """Say what the probability ratio starts from, where that is not the actor's own."""
+    if settings.text("OLD_LOG_PROBS") == "rollout" and settings.text("DTYPE") != "float32":
+        return {
+            "ratio": f"starts from vLLM's log-probabilities, which in {settings.text('DTYPE')} are not the actor's; "
+            "better: --rollout_correction token, without --old_log_probs rollout"
+        }
+    if (level := settings.text("ROLLOUT_CORRECTION")) != "none":
+        limit = settings.number("ROLLOUT_CORRECTION_THRESHOLD")
+        return {"ratio": f"corrected for what vLLM sampled by, a weight of {limit:g} at most for each {level}"}
+    return {}
 
 
 def _steps(settings: Settings, plan: Plan, config: DictConfig) -> str:

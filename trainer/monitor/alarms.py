@@ -73,6 +73,19 @@ def _truncated(curves: Curves) -> str:
     return ""
 
 
+def _off_policy(curves: Curves) -> str:
+    stale, compared = curves.last("sync/stale_weights", 1), curves.last("sync/compared_weights", 1)
+    if stale and stale[0]:
+        return f"after the weight sync, {stale[0]:.0f} of {compared[0]:.0f} weights in vLLM are not the actor's"
+    difference, limit = curves.last("training/rollout_probs_diff_mean", 1), curves.last("off_policy/limit", 1)
+    if difference and limit and difference[0] > limit[0]:
+        return (
+            f"vLLM's probabilities of what it sampled are {difference[0]:.2g} from the actor's, "
+            f"and {limit[0]:.2g} is what rounding explains"
+        )
+    return ""
+
+
 def _no_action(curves: Curves) -> str:
     turns, invalid = curves.last("episode/turns", 3), curves.last("episode/invalid", 3)
     if turns and invalid and all(b >= 0.95 * a for a, b in zip(turns, invalid, strict=True)):
@@ -136,6 +149,11 @@ ALARMS: dict[str, tuple[Rule, str]] = {
     "value_loss": (_value_loss, "lower --critic_lr, or take --value_loss huber or --reward_norm running"),
     "explained_variance": (_explained_variance, "raise --critic_epochs or --critic_lr"),
     "truncated": (_truncated, "raise --max_response_length, or reward brevity"),
+    "off_policy": (
+        _off_policy,
+        "weights or the LoRA adapter do not reach vLLM (train.log names them), or both sides have another temperature, "
+        "template or precision: look at overrides of actor_rollout_ref.rollout",
+    ),
     "no_action": (_no_action, "look at rollouts/, and raise --max_turn_tokens, or say in the rules what an action is"),
     "cut": (_cut, "raise --max_turns or --max_response_length, unless the environment has no end of its own"),
     "unscored": (_unscored, "see reward/unscored_* in metrics.jsonl for the reasons"),

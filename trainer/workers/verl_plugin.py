@@ -86,6 +86,14 @@ def _load_strictly(module: ModuleType) -> None:
     manager.load_checkpoint = load_checkpoint
 
 
+def _sum_the_actors(module: ModuleType) -> None:
+    importlib.import_module("trainer.workers.weight_check.actor_side").method(module)
+
+
+def _sum_vllms(module: ModuleType) -> None:
+    importlib.import_module("trainer.workers.weight_check.vllm_side").method(module)
+
+
 def _send_columns(module: ModuleType) -> None:
     importlib.import_module("trainer.workers.rollout.queue_columns").encoder(module)
 
@@ -102,9 +110,11 @@ after_import(
         "verl.utils.tensordict_utils": nested_tensors.patch,
         "verl.utils.tracking": _append_metrics,
         "verl.workers.engine.fsdp.transformer_impl": _register_engines,
+        "verl.workers.engine_workers": _sum_the_actors,
         "verl.workers.rollout.replica": _register_replica,
         "verl.workers.rollout.utils": http_auth.patch,
         "verl.workers.rollout.vllm_rollout.bucketed_weight_transfer": _own_sockets,
+        "verl.workers.rollout.vllm_rollout.utils": _sum_vllms,
         **attention.PATCHES,
     }
 )

@@ -165,7 +165,7 @@ CHOICES = {"ADV_ESTIMATOR": "reinforce", "REWARD_NORM": "batch", "KL_LOSS_TYPE":
 def test_each_knob_reaches_the_keys_that_the_table_names(small_model) -> None:
     """With a value that is not its default, through the environment alone."""
     odd = {"choice": {"DTYPE": "bfloat16", "DEVICE": "cpu"}, "list": {"LOGGER": "tensorboard", "OFFLOAD": "all"}}
-    odd["float"] = {"CLIP_RATIO_C": "2.5"}
+    odd["float"] = {"CLIP_RATIO_C": "2.5", "ROLLOUT_CORRECTION_THRESHOLD": "2.5"}
     beside = {
         "TARGET_KL": {"PPO_EPOCHS": "2"},
         "REWARD_SHIFT": {"REWARD_NORM": "batch"},

@@ -13,6 +13,7 @@ from verl.utils import tensordict_utils as tu
 from verl.utils.debug.metrics import calculate_debug_metrics
 from verl.workers.utils.padding import response_from_nested
 
+from trainer.algorithm.off_policy import Band
 from trainer.driver import step
 from trainer.workers.engine import forward_passes
 
@@ -106,6 +107,7 @@ def test_metrics_of_the_policy_are_verls(sampled) -> None:
     expected = {"actor/entropy": agg_loss(tensors["entropy"], mask, "seq-mean-token-mean").item()}
     if sampled:
         expected |= calculate_debug_metrics(DataProto(batch=TensorDict(tensors | {"responses": mask}, batch_size=2)))
-    assert step.of_policy(data, actor) == expected
+        expected["off_policy/limit"] = 5e-3
+    assert step.of_policy(data, actor, Band("float32")) == expected
     assert set(data.batch.keys()) == tensors.keys() - {"entropy"}
-    assert step.of_policy(data, actor) == {}
+    assert step.of_policy(data, actor, Band("float32")) == {}

@@ -10,19 +10,28 @@ from vllm.sampling_params import RequestOutputKind
 
 from reward.support import events
 from trainer.workers.rollout.finished import Finished, as_finished
+from trainer.workers.weight_check import vllm_side
+from trainer.workers.weight_check.checksum import Sum
 
 # Nobody reads the text, and one message a response does for one a token.
 TOKENS_ONLY = {"detokenize": False, "output_kind": RequestOutputKind.FINAL_ONLY}
 
 
 class BatchHttpServer(vLLMHttpServer):  # type: ignore[misc]
-    """As verl's, with ``generate_many``: a Ray call a batch rather than a sample."""
+    """As verl's, with ``generate_many``: a Ray call a batch rather than a sample; and with ``weight_sums``."""
 
     async def generate_many(self, requests: Sequence[tuple[list[int], dict[str, Any]]]) -> AsyncIterator[Finished]:
         """Respond to each request, (token ids of the prompt, sampling parameters); yield what has finished."""
         calls = [self.generate(ids, {**sampling, **TOKENS_ONLY}, uuid4().hex) for ids, sampling in requests]
         async for finished in as_finished(calls):
             yield finished
+
+    async def weight_sums(self, step: int) -> list[dict[str, Sum]]:
+        """Return the checksums of what each of the engine's workers holds; see ``trainer.workers.weight_check``."""
+        told = await self.engine.collective_rpc(vllm_side.METHOD, args=(step,))
+        return [
+            {name: Sum(value, tuple(shape), dtype) for name, (value, shape, dtype) in each.items()} for each in told
+        ]
 
 
 class BatchReplica(vLLMReplica):  # type: ignore[misc]

@@ -1,0 +1,1 @@
+"""Whether vLLM samples with the actor's weights: checksums of both, which the driver compares."""

@@ -1,0 +1,88 @@
+"""After each weight sync: are the weights that vLLM samples with the actor's own?
+
+Both sides are asked after the sync, by calls that have no part in it, so that one that was left out shows as well.
+"""
+
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import ray
+
+from trainer.workers.weight_check.checksum import MODULUS, Sum
+
+NAMED = 5  # weights that are named in the log
+logger = logging.getLogger(__name__)
+
+
+class WeightCheck:
+    """Compares checksums; what cannot be compared is left out, and told once."""
+
+    def __init__(self, adapters: bool) -> None:
+        self._adapters, self._told = adapters, False  # whether LoRA's adapters go to vLLM as such
+        self.metrics: dict[str, float] = {}  # how many weights were compared, and how many are not the actor's
+
+    @classmethod
+    def of(cls, model: Any) -> "WeightCheck":
+        """Return the check of a run with ``actor_rollout_ref.model``."""
+        rank = max(int(model.get("lora_rank", 0) or 0), int((model.get("lora") or {}).get("rank", 0) or 0))
+        return cls(rank > 0 and not (model.get("lora") or {}).get("merge", False))
+
+    def look(self, servers: Sequence[Any], actor: Any, step: int) -> None:
+        """Compare; ``metrics`` has what came of it.
+
+        Args:
+            servers: vLLM's, as Ray actors.
+            actor: the actor's worker group.
+            step: which of the rows of large weights are compared.
+        """
+        try:
+            sampled = [each for server in ray.get([s.weight_sums.remote(step) for s in servers]) for each in server]
+            dtypes = {name: each.dtype for worker in sampled for name, each in worker.items()}
+            if self._adapters:
+                dtypes[""] = next((dtype for name, dtype in dtypes.items() if "lora_" in name), "float32")
+            own = added(actor.weight_sums(dtypes, step))
+        except Exception:  # a check ends no run
+            if not self._told:
+                logger.exception("vLLM's weights cannot be compared with the actor's")
+            self._told = True
+            self.metrics = {}
+            return
+        compared, stale = compare(own, sampled, step > 0)
+        if stale:
+            names = ", ".join(stale[:NAMED])
+            logger.error("step %d: vLLM samples with other weights than the actor's: %s", step, names)
+        self.metrics = {"sync/compared_weights": float(compared), "sync/stale_weights": float(len(stale))}
+
+
+def added(parts: Sequence[Mapping[str, Sum]]) -> dict[str, Sum]:
+    """Return the checksums of whole weights, from the shares of all ranks."""
+    whole: dict[str, Sum] = {}
+    for part in parts:
+        for name, each in part.items():
+            value = each.value + (whole[name].value if name in whole else 0)
+            whole[name] = each._replace(value=value % MODULUS)
+    return whole
+
+
+def compare(own: Mapping[str, Sum], sampled: Sequence[Mapping[str, Sum]], trained: bool) -> tuple[int, list[str]]:
+    """Return how many weights have been compared, and the names of those that differ on any of vLLM's workers.
+
+    Args:
+        own: the actor's.
+        sampled: of each of vLLM's workers. A weight of another shape there is a part, and is not compared.
+        trained: whether updates were made, so that an adapter must be there.
+    """
+    compared, stale = set[str](), dict[str, None]()
+    for worker in sampled:
+        for name, each in own.items():
+            other = worker.get(name)
+            if other is None:
+                if trained and "lora_" in name and not any("lora_" in name for name in worker):
+                    compared.add(name)
+                    stale[name] = None
+            elif other.shape == each.shape and other.dtype == each.dtype:
+                compared.add(name)
+                if other.value != each.value:
+                    stale[name] = None
+    return len(compared), list(stale)
