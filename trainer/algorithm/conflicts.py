@@ -82,6 +82,28 @@ def of_sampling(rollout: Mapping[str, Any], correction: Mapping[str, Any]) -> li
     return faults
 
 
+def of_groups(groups: Mapping[str, Any] | None, samples: int, shares_devices: bool) -> list[str]:
+    """Return why prompts whose answers are all alike cannot be left out.
+
+    Args:
+        groups: verl's ``algorithm.filter_groups``.
+        samples: answers to a prompt.
+        shares_devices: whether answers are scored by a model on the policy's devices, when all is sampled.
+    """
+    if not groups or not groups.get("enable"):
+        return []
+    what = "algorithm.filter_groups.enable"
+    checks = [
+        (samples < 2, f"{what}: it compares the answers to one prompt; take --rollout_n 2 or more"),
+        (not groups.get("metric"), f"{what}: name what is compared, as algorithm.filter_groups.metric=reward"),
+        (
+            shares_devices,
+            f"{what}: a reward model on the policy's devices scores too late; take --rm_gpus 1 or --rm_url",
+        ),
+    ]
+    return [text for wrong, text in checks if wrong]
+
+
 def of_schedule(optim: Mapping[str, Any], target_kl: float | None) -> list[str]:
     """Return what ``actor.optim`` has against ``target_kl``, whose epochs are updates of their own to verl."""
     steps, ratio = optim.get("lr_warmup_steps") or 0, optim.get("lr_warmup_steps_ratio") or 0

@@ -31,6 +31,7 @@ from trainer.driver import (
 )
 from trainer.driver.failure import failures
 from trainer.driver.judge_watch import JudgeWatch
+from trainer.driver.replay_buffer import OrderedReplayBuffer
 from trainer.runs import checkpoints
 from trainer.runs.checkpoint_pickles import strict_loading
 from trainer.workers.engine import forward_passes
@@ -81,6 +82,13 @@ class KitPPOTrainer(validation.Validating, PPOTrainerSync):  # type: ignore[misc
         self.saver = checkpointing.Saver.of(config, self.options)
         self.band = off_policy.Band(config.actor_rollout_ref.rollout.dtype)
         self.weights = WeightCheck.of(config.actor_rollout_ref.model)
+
+    def _build_replay_buffer(self) -> Any:
+        """Hand ``algorithm.filter_groups`` to the kit's buffer; verl hands it to none but its own."""
+        buffer, metric = super()._build_replay_buffer(), self._resolve_filter_groups_metric()
+        if metric is not None and isinstance(buffer, OrderedReplayBuffer):
+            buffer.filter_groups(metric, self.config.algorithm.filter_groups, self.config.data.train_batch_size)
+        return buffer
 
     def _setup(self) -> None:
         """Set up as verl does, a reward model of the transformers engine first; then give workers the kit's losses.

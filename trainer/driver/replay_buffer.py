@@ -1,10 +1,12 @@
 """The replay buffer of verl's V1 trainer, without its waiting and in a repeatable order."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import transfer_queue as tq
 from verl.trainer.ppo.v1.replay_buffer import ReplayBuffer
 
+BATCHES_LEFT_OUT = 10
 POLL_SECONDS = 0.05  # verl: 2.0, of which each step loses up to as much
 
 
@@ -13,6 +15,38 @@ class OrderedReplayBuffer(ReplayBuffer):  # type: ignore[misc]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **{**kwargs, "poll_interval": POLL_SECONDS})
+        self.left_out, self.most_left_out = 0, 0  # prompts of the step under way
+
+    def filter_groups(self, metric: str, groups: Mapping[str, Any], batch_size: int) -> None:
+        """Leave out prompts whose answers all have one ``metric``, and sample others in their place.
+
+        Args:
+            metric: ``reward``, or a number that the reward function returns.
+            groups: verl's ``algorithm.filter_groups``. It names ``max_num_gen_batches`` and reads it nowhere; here it
+                says how many batches of prompts may be left out in a step.
+            batch_size: prompts of a step.
+        """
+        self.filter_groups_metric, self.train_batch_size, self.gen_batch_size = metric, batch_size, 1
+        self.max_inflight_gen_batches = int(groups.get("max_inflight_gen_batches", 1))
+        self.most_left_out = (int(groups.get("max_num_gen_batches", 0)) or BATCHES_LEFT_OUT) * batch_size
+        self._validate_mode_config()
+
+    def sample(self, *args: Any, **kwargs: Any) -> Any:
+        """Sample one step's batch."""
+        self.left_out = 0
+        return super().sample(*args, **kwargs)
+
+    def _evict_terminal_groups(self, *args: Any, **kwargs: Any) -> Any:
+        evicted = super()._evict_terminal_groups(*args, **kwargs)
+        self.left_out += len(evicted[0])
+        if self.filter_groups_metric is not None and self.left_out > self.most_left_out:
+            raise RuntimeError(
+                f"algorithm.filter_groups: of {self.left_out} prompts of this step all answers have the same "
+                f"{self.filter_groups_metric}, and more than {self.most_left_out} may not be left out "
+                "(algorithm.filter_groups.max_num_gen_batches): the data is too easy or too hard for this policy, or "
+                "--rollout_n is too small"
+            )
+        return evicted
 
     def _materialize_batch(self, *args: Any, **kwargs: Any) -> Any:
         batch = super()._materialize_batch(*args, **kwargs)

@@ -11,6 +11,7 @@ import torch
 from omegaconf import OmegaConf
 from tensordict import TensorDict
 from tensordict.tensorclass import NonTensorStack
+from verl.trainer.ppo.v1.trainer_sync import PPOTrainerSync
 
 from reward.support.moments import RunningMoments
 from reward.zscore import ZScores
@@ -152,7 +153,7 @@ def test_state_survives_a_restart(small_model, tmp_path, monkeypatch) -> None:
     settings = {"KL_CTRL": "adaptive", "KL_COEF": "0.2", "KL_HORIZON": "100"}
     first, again = (trainer(small_model, tmp_path, step=step, **settings) for step in (5, 0))
     first.zscores, first.actor_rollout_wg, again.actor_rollout_wg = ZScores.of(running_model=True), None, None
-    base = type(first).__mro__[1]
+    base = PPOTrainerSync
 
     def save(self) -> None:
         assert (tmp_path / "global_step_5" / state.FILE).is_file(), "before the marker"
@@ -190,7 +191,7 @@ def test_target_kl_ends_the_epochs(small_model, tmp_path, monkeypatch, kls, epoc
         return batch
 
     made, found = trainer(small_model, tmp_path, TARGET_KL="0.1", PPO_EPOCHS="4"), {}
-    monkeypatch.setattr(type(made).__mro__[1], "_update_actor", update)
+    monkeypatch.setattr(PPOTrainerSync, "_update_actor", update)
     made._update_actor(SimpleNamespace(extra_info={}), found)
     assert seen == [(1, 1 + epoch) for epoch in range(epochs)]
     assert found["actor/update_epochs"] == epochs
@@ -215,7 +216,7 @@ def test_samples_without_a_verdict_are_left_out_of_verls_metrics(small_model, tm
         ]
 
     made, found = trainer(small_model, tmp_path), {}
-    monkeypatch.setattr(type(made).__mro__[1], "_compute_metrics", compute)
+    monkeypatch.setattr(PPOTrainerSync, "_compute_metrics", compute)
     made.unscored, made.scored_share = frozenset({"b"}), 0.5
     record = KVBatchMeta(keys=list("abc"), tags=[{}, {}, {"is_padding": True}], partition_id="train")
     made._compute_metrics(record, found, {}, global_steps=1, epoch=0)
