@@ -12,12 +12,12 @@ from reward.checks import reward_check
 from reward.entry import compute_score
 from reward.rules import RULES, code_tests
 from reward.support.errors import GroundTruthError
-from tests.attacks import honest_programs, programs, programs_of_data_sets
+from tests.attacks import honest_programs, honest_python, programs, programs_of_data_sets, programs_of_values
 from tests.attacks.programs import HANGING, NO_OUTPUT, RIGHT, TESTS, UNDECIDED, WRONG
 from trainer import ROOT
 
-ATTACKS = programs.ATTACKS | programs_of_data_sets.ATTACKS
-HONEST = honest_programs.HONEST | programs_of_data_sets.HONEST
+ATTACKS = programs.ATTACKS | programs_of_data_sets.ATTACKS | programs_of_values.ATTACKS
+HONEST = honest_programs.HONEST | honest_python.HONEST | programs_of_data_sets.HONEST
 UNSCORED = programs.UNSCORED | programs_of_data_sets.UNSCORED
 
 
