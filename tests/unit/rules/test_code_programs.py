@@ -151,6 +151,8 @@ def test_what_the_harness_cannot_do_is_unscored(tests, extra) -> None:
         ({"inputs": ["1", "x"], "outputs": ["1", "2"], "fn_name": "f"}, {}, "no JSON"),
         ({"inputs": [["1"]], "outputs": []}, {}, "1 inputs and 0 outputs"),
         ({"inputs": "1", "outputs": "2"}, {}, "no list of inputs"),
+        (TESTS, {"entry_point": {"f": 1}}, "give the name of the function"),
+        (TESTS, {"entry_point": [[]]}, "give the name of the function"),
         ({"public_test_cases": [{"input": "1", "output": "2", "testtype": "functional"}]}, {}, "func_name"),
         ({"inputs": ["1" * (3 << 20)], "outputs": ["1"]}, {}, "an input of 3145728 characters"),
         ("", {"tests": "assert f(1) == 2", "setup": "def ("}, "the setup are no Python"),
