@@ -20,6 +20,7 @@ LINE = re.compile(
     re.I | re.ASCII,
 )
 BEGUN = re.compile(r"\{\s*[\"']?(?:reason|score)\b", re.I)  # a verdict's object, well-formed or not
+FENCE = re.compile(r"[ \t]*(?:`{3}|~{3})")
 CLOSED = re.compile(r"[ \t]*(?:`{3}[ \t]*)?(?:\n|$)")
 
 
@@ -58,11 +59,13 @@ def parse(reply: str, scale: Scale) -> Verdict | None:
     text = reply[-SEARCHED:].replace("\r\n", "\n")
     start = text.find("\n") + 1 or len(text) if len(reply) > SEARCHED else 0  # the rest of a line may be a quotation
     last: tuple[int, Verdict | None] = (-1, None)
+    in_fence, unfenced = False, set[Verdict | None]()
     resume = start  # where JSON may begin again
     while start < len(text):
         end = text.find("\n", start)
         end = len(text) if end < 0 else end
-        line = text[start:end]
+        line, found = text[start:end], last[0]
+        in_fence ^= FENCE.match(line) is not None
         if start >= resume and line.lstrip(" \t").startswith("{"):
             value, resume = _object(text, text.index("{", start))
             if isinstance(value, dict) and "score" in value:
@@ -71,8 +74,12 @@ def parse(reply: str, scale: Scale) -> Verdict | None:
                 last = (start, None)
         elif start >= resume and (match := _line(line)):
             last = (start, _of_line(match, scale))
+        if last[0] > found and not in_fence:
+            unfenced = {last[1]}
         start = end + 1
-    return last[1]
+    # A fence behind a verdict may quote the response.
+    is_doubtful = unfenced and last[1] is not None and all(each is None or each.raw != last[1].raw for each in unfenced)
+    return None if is_doubtful else last[1]
 
 
 def _line(line: str) -> "re.Match[str] | None":

@@ -187,7 +187,7 @@ def _asserts(tests: Any, fields: dict[str, Any], extra: Extra) -> dict[str, Any]
     """Return tests in Python.
 
     Raises:
-        GroundTruthError: there are none, or they are no Python.
+        GroundTruthError: there are none, they are no Python, or the entry point is no name.
     """
     text = tests if isinstance(tests, str) else "\n".join(str(test) for test in tests or ())
     if not text.strip():
@@ -195,6 +195,8 @@ def _asserts(tests: Any, fields: dict[str, Any], extra: Extra) -> dict[str, Any]
     setup = fields.get("setup") or fields.get("test_setup_code") or fields.get("test_imports") or ""
     setup = setup if isinstance(setup, str) else "\n".join(str(line) for line in setup)
     entry = fields.get("entry_point") or _entry(text, extra)
+    if entry is not None and not isinstance(entry, str):
+        raise GroundTruthError(f"entry_point is {str(entry)[:60]!r}: give the name of the function, as text")
     return {"tests": text, "entry_point": entry, "setup": setup, **_plan(text, setup, prompt(extra), entry or "")}
 
 

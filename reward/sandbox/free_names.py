@@ -25,6 +25,19 @@ def is_library(module: str) -> bool:
     return root in sys.stdlib_module_names and root not in NOT_IMPORTED and not root.startswith("_")
 
 
+def is_of_library(value: Any) -> bool:
+    """Whether a value is a function or class of the standard library, which the code's process has as well."""
+    module, name = getattr(value, "__module__", None), getattr(value, "__qualname__", None)
+    if type(module) is not str or type(name) is not str:
+        return False
+    if module.split(".")[0] not in sys.stdlib_module_names or module not in sys.modules or module == "__main__":
+        return False
+    owner = vars(sys.modules[module]).get(name.split(".")[0])
+    for part in name.split(".")[1:]:
+        owner = getattr(owner, part, None)
+    return owner is value
+
+
 def free(source: str) -> tuple[set[str], set[str]]:
     """Return the names that a source takes from outside, built-in ones too, and those that it binds at the top."""
     top = symtable.symtable(source, "source", "exec")

@@ -5,15 +5,18 @@ import copy
 from typing import Any
 
 from reward.sandbox import reach, vacuous
-from reward.sandbox.source import COMPOUND, Function, Tests, is_check, is_record, may_raise, yields
+from reward.sandbox.source import COMPOUND, Function, Tests, forbids, is_check, is_record, may_raise, yields
 
 CHECKED = "__checked__"  # what tests call, once they are instrumented, when a check has run
 ENTERED = "__entered__"  # when a function has begun, or a generator come to a check, with its name
 EACH = "__each__"  # in the place of ``TOTALS``, where a check is nothing else
 TOTALS = ("all", "any", "sum", "fsum")
-FAILED = "__failed__"  # when a check has failed; with True where the tests may have raised something themselves
+FAILED = "__failed__"  # when a check has failed, with what it was
+CHECK, BRANCH, FORBIDDEN = "check", "branch", "forbidden"  # a branch may raise something itself
 HANDLED = "__handled__"  # where they make something of an exception
 SWALLOWED = "__swallowed__"  # where they make nothing of it
+ORDERED = "__ordered__"  # instead of a comparison by order, with the number of its operator in ``ORDERS``
+ORDERS: tuple[type[ast.cmpop], ...] = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 # Of ``Tests``, in a plan.
 SETS = ("mentioned", "asked", "of_solution", "classes", "fallbacks", "called_at_top", "modules")
 
@@ -28,7 +31,22 @@ def instrumented(tree: ast.Module) -> ast.Module:
     tree.body = _instrument(tree.body, False, swallowing)
     for function in due:
         _say_entered(function)
+    return ordered(tree)
+
+
+def ordered(tree: ast.Module) -> ast.Module:
+    """Return statements in which ``ORDERED`` compares by order: with a NaN, ``abs(f(1) - 2) > 1e-6`` is never true."""
+    _Ordering().visit(tree)
     return ast.fix_missing_locations(tree)
+
+
+class _Ordering(ast.NodeTransformer):
+    def visit_Compare(self, node: ast.Compare) -> ast.AST:
+        self.generic_visit(node)
+        if len(node.ops) > 1 or type(node.ops[0]) not in ORDERS:
+            return node
+        order = ast.Constant(ORDERS.index(type(node.ops[0])))
+        return ast.Call(ast.Name(ORDERED, ast.Load()), [order, node.left, *node.comparators], [])
 
 
 def has_checks(tree: ast.Module) -> bool:
@@ -79,8 +97,8 @@ def _noted(statement: ast.stmt, chosen: bool) -> list[ast.stmt]:
             return [statement]
         _count_items(statement)
         wanted = [_call(HANDLED)] * vacuous.wants_failure(statement)
-        return [_guarded(statement), _call(CHECKED), *wanted]
-    return [_call(CHECKED), _guarded(statement, True)] if may_raise(statement) else [statement]
+        return [_guarded(statement, FORBIDDEN if forbids(statement) else CHECK), _call(CHECKED), *wanted]
+    return [_call(CHECKED), _guarded(statement, BRANCH)] if may_raise(statement) else [statement]
 
 
 def _count_items(statement: ast.stmt) -> None:
@@ -100,11 +118,11 @@ def _count_items(statement: ast.stmt) -> None:
         check.func = ast.Name(EACH, ast.Load())
 
 
-def _guarded(statement: ast.stmt, *may_raise: bool) -> ast.stmt:
-    return ast.Try([statement], [ast.ExceptHandler(None, None, [_call(FAILED, *may_raise), ast.Raise()])], [], [])
+def _guarded(statement: ast.stmt, kind: str) -> ast.stmt:
+    return ast.Try([statement], [ast.ExceptHandler(None, None, [_call(FAILED, kind), ast.Raise()])], [], [])
 
 
-def _call(name: str, *args: bool | str) -> ast.stmt:
+def _call(name: str, *args: str) -> ast.stmt:
     return ast.Expr(ast.Call(ast.Name(name, ast.Load()), [*map(ast.Constant, args)], []))
 
 
@@ -113,7 +131,16 @@ def plan(tests: Tests) -> dict[str, Any]:
     records = [node for node in tests.tree.body if is_record(node)]
     return {
         **{name: sorted(getattr(tests, name)) for name in SETS},
+        "handed": sorted(_handed(tests.tree)),
         "due": sorted({function.name for function in reach.due(tests.tree)}),
         "records": "\n".join(map(ast.unparse, records)),
         "run": ast.unparse(instrumented(ast.parse(ast.unparse(tests.tree)))),
     }
+
+
+def _handed(tree: ast.Module) -> set[str]:
+    """Return functions of the tests that they hand over in a call of whose result they make nothing."""
+    calls = [node.value for node in ast.walk(tree) if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)]
+    calls = [call for call in calls if not is_check(ast.Expr(call))]
+    parts = [each for call in calls for each in (*call.args, *(word.value for word in call.keywords))]
+    return {each.id for part in parts for each in ast.walk(part) if isinstance(each, ast.Name)}

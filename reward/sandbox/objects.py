@@ -1,6 +1,7 @@
 """The objects of the code's that the tests' process knows: by number, and by what the tests have to do with them."""
 
 import builtins
+import types
 from collections import deque
 from typing import Any, Protocol
 
@@ -26,8 +27,21 @@ QUESTIONS = {name for kind in (str, tuple, frozenset, int, float) for name in di
 }
 
 
+def base_name(kind: type) -> str:
+    """Return the name of a class that stand-ins can be made of; empty for others."""
+    name = kind.__name__
+    known = {**VALUES, **CONTAINERS, **ERRORS}.get(name) is kind
+    if kind is types.CoroutineType:
+        return "coroutine"
+    if name == "StopIteration" and kind is StopIteration:
+        return "RuntimeError"
+    return name if known else ""
+
+
 class Asker(Protocol):
     """Who asks the code's process (``remote.Link``)."""
+
+    errors: list[BaseException]  # of the code
 
     def operate(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Return the result of an operation there."""

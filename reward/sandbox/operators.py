@@ -1,5 +1,7 @@
 """The operators that stand-ins forward, by name: the only special methods that a class of the code's can have here."""
 
+import contextlib
+import random
 from collections import deque
 from collections.abc import Callable, Generator
 from typing import Any
@@ -50,6 +52,44 @@ def _binary(name: str, reflected: bool = False) -> Callable[[Any, Any], Any]:
     return method
 
 
+def equals(self: Any, other: Any) -> bool:
+    """Whether an object that the tests made equals plain data, and not most other data of its kind as well.
+
+    An ``__eq__`` of the code's that is always true would pass for any value; it cannot tell which one is asked for.
+    """
+    values = [other, *_others(other)]
+    places = random.SystemRandom().sample(range(len(values)), len(values))
+    answers = {place: _answer(self, values[place], is_wanted=not place) is True for place in places}
+    return answers.pop(0) and sum(answers.values()) < 2
+
+
+def _answer(self: Any, other: Any, is_wanted: bool) -> Any:
+    """Return what the code says; its errors about a value that is not asked for are nobody's."""
+    assert OBJECTS.link is not None
+    with contextlib.nullcontext() if is_wanted else contextlib.suppress(Exception):
+        known = len(OBJECTS.link.errors)
+        try:
+            return operate("eq", self, other)
+        finally:
+            if not is_wanted:
+                del OBJECTS.link.errors[known:]
+
+
+def _others(value: Any) -> list[Any]:
+    """Return three values of a kind with ``value``, none of them equal to it."""
+    if isinstance(value, (int, float, complex)) and type(value) is not bool:
+        return [each for each in (value + 1, 2 * value + 3, -value - 5, 41, -7, 0.5) if each != value][:3]
+    if type(value) is str:
+        return [f"{value}x", f"9{value}", f"{value[1:]}?!"]
+    if type(value) in (list, tuple):
+        return [type(value)([*value, *more]) for more in ([0], ["x"], [None, 1])]
+    if type(value) is dict:
+        return [value | {more: more} for more in ("x", 7919, ("x",))]
+    if type(value) in (set, frozenset):
+        return [value | {more} for more in ("x", 7919, ("x",))]
+    return [7919, "x", ["x"]]
+
+
 def _enter(self: Any) -> Any:
     made = OBJECTS.is_made(self)
     result = operate("enter", self)
@@ -85,6 +125,14 @@ def _next(self: Any) -> Any:
         _taken[number] = count + len(items)
         buffer.extend(items)
     return buffer.popleft()
+
+
+def take(iterator: Any, *sent: Any) -> list[Any]:
+    """Return the next item of an iterator of the tests', for the code, in a list; an empty one at its end."""
+    try:
+        return [iterator.send(*sent) if sent else next(iterator)]
+    except StopIteration:
+        return []
 
 
 _taken: dict[int, int] = {}  # number of an iterator -> items fetched

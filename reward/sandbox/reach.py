@@ -48,9 +48,15 @@ def due(tree: ast.Module) -> list[AnyFunction]:
             waiting += [(each, False) for each in node.body]
             required = len(node.args.args) - len(node.args.defaults) - is_method
             is_lazy = isinstance(node, ast.AsyncFunctionDef) or source.yields(node)
-            if (required <= 0 or is_lazy or node.name in mapped) and not node.name.startswith("__") and _checks(node):
+            if (required <= 0 or is_lazy or node.name in mapped) and not node.name.startswith("__") and _asks(node):
                 functions.append(node)
     return functions
+
+
+def _asks(node: AnyFunction) -> bool:
+    """Whether a function checks more than that it is not called, as ``def never(): assert False`` does."""
+    nodes = (inner for each in node.body for inner in source.shallow(each))
+    return any((source.is_check(inner) and not source.forbids(inner)) or source.may_raise(inner) for inner in nodes)
 
 
 def _checks(node: AnyFunction) -> bool:

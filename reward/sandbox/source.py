@@ -283,6 +283,11 @@ def may_raise(node: ast.AST) -> bool:
     return isinstance(node, COMPOUND) and any(map(_is_end, shallow(node)))
 
 
+def forbids(node: ast.AST) -> bool:
+    """Whether a statement says that it must not be reached: ``assert False``."""
+    return isinstance(node, ast.Assert) and _is_end(node)
+
+
 def _is_end(node: ast.AST) -> bool:
     if isinstance(node, ast.Assert):
         return isinstance(node.test, ast.Constant) and not node.test.value

@@ -40,6 +40,7 @@ PLAIN_TYPES: dict[str, type] = {
     )
 }
 
+NOT_FINITE: list[bool] = []  # not empty once a NaN or an infinity has come
 READ_ARRAY: list[Callable[[Any], Any]] = []  # what is made of an array that came: the tests' process adds its own
 Keep = Callable[[Any, int], Any]  # a value without a plain form, and the depth left for it
 Resolve = Callable[[str, Any, int], Any]  # a tag that is not of plain data, its content, the depth left for it
@@ -67,6 +68,8 @@ def encode(value: Any, keep: Keep, depth: int = DEPTH) -> Any:
         return value if -PLAIN_INT < value < PLAIN_INT else {"int": hex(value)}
     if depth <= 0:
         raise WireError(f"a value of more than {DEPTH} levels")
+    if kind is deque and value.maxlen is not None:
+        return {"bounded_deque": [value.maxlen, [encode(each, keep, depth - 1) for each in value]]}
     if kind in COLLECTIONS:
         return {kind.__name__: [encode(each, keep, depth - 1) for each in value]}
     if kind in MAPPINGS:
@@ -92,7 +95,10 @@ def decode(data: Any, resolve: Resolve, depth: int = DEPTH_OF_TESTS) -> Any:
     Raises:
         WireError: it is no message of ``encode``.
     """
-    if data is None or type(data) in (bool, int, float, str):
+    if data is None or type(data) in (bool, int, str):
+        return data
+    if type(data) is float:
+        NOT_FINITE.extend([True] * (data - data != 0))
         return data
     if type(data) is not dict or len(data) != 1 or depth <= 0:
         raise WireError("no value")
@@ -105,6 +111,9 @@ def decode(data: Any, resolve: Resolve, depth: int = DEPTH_OF_TESTS) -> Any:
         if tag == "defaultdict":
             factory, pairs = _list(content)
             return defaultdict(FACTORIES[factory] if factory is not None else None, _pairs(pairs, resolve, depth))
+        if tag == "bounded_deque":
+            size, items = _list(content)
+            return deque([decode(each, resolve, depth - 1) for each in _list(items)], size)
         if tag == "slice":
             return slice(*(decode(part, resolve, depth - 1) for part in _list(content)[:3]))
         if tag in READERS:
@@ -143,6 +152,8 @@ def _of_numpy(value: Any) -> Any:
         return encode(
             complex(item) if value.dtype.kind == "c" else float(item) if value.dtype.kind == "f" else item, _nothing
         )
+    if isinstance(value, numpy.str_):
+        return "".join(str.__iter__(value))
     is_array = type(value) is numpy.ndarray or (isinstance(value, numpy.ndarray) and not value.size)
     if is_array and DTYPE.fullmatch(value.dtype.str):
         return {"ndarray": [value.dtype.str, list(value.shape), encode(value.ravel().tolist(), _nothing)]}
@@ -160,6 +171,7 @@ def _array(content: Any) -> Any:
     if type(dtype) is not str or not DTYPE.fullmatch(dtype) or not all(type(size) is int for size in shape):
         raise WireError("no array")
     made = numpy.array(decode(values, _nothing), dtype=dtype).reshape(shape)
+    NOT_FINITE.extend([True] * (not made.size))  # the mean of nothing is a NaN
     return READ_ARRAY[0](made) if READ_ARRAY else made
 
 

@@ -58,6 +58,15 @@ TOKENS = {
     "Hunyuan, Seed": ["<[fim-suffix]>", "<[begin\u2581of\u2581sentence]>", "<[PAD\u2581TOKEN]>"],
     "images": ["<image>", "<box>", "</box>", "<quad>", "<ref>", "<global-img>"],
     "bytes, languages": ["<0x0A>", "<2mass>", "<eosys>", "<ifm|tool_calls>"],
+    "InternVL, Step, Seed, further": [
+        "<img>",
+        "</img>",
+        "<patch>",
+        "[unused_0]",
+        "<[PLHD1_never_used_51bce0c785ca2f68081bfa7d91973934]>",
+    ],
+    "calls with names": ['<invoke name="get">', '<parameter name="x">', '<minimax:invoke name="x">'],
+    "look-alikes of bars": ["<\uffe8im_start\uffe8>", "<\u2759im_end\u2759>", "<\u275aim_end\u275a>"],
     "look-alikes": [
         "\uff1c|im_start|\uff1e",
         "\uff3bINST\uff3d",
@@ -67,6 +76,8 @@ TOKENS = {
     ],
     "look-alikes of letters": ["\uff3b\uff29\uff2e\uff33\uff34\uff3d", "<\U0001d42c>", "\ufe64/s\ufe65"],
 }
+# Words by which some families switch their thinking, where they stand alone.
+SWITCHES = ("/no_think", "/think", "/nothink")
 # What the judge is to read as it was written.
 HONEST = (
     "a<b>c, a < b > c, x<y, List<String>, Map<String, List<Integer>>, std::vector<std::pair<int, int>>, Vec<T>",
@@ -82,5 +93,6 @@ HONEST = (
     "fn f<'a, T: Clone>(x: &'a T) -> Option<T>, Result<(), Error>, <T as Trait>::X",
     "cout << x << endl; cin >> n; a >> 2 << 3; >>> print(1)",
     "| x | = 3, |a||b|, P(A|B), {x | x > 0}, <a, b>, <0, 1>",
+    "GET /think/deeply and /no_thinking, a/think.py, and/or, https://a.b/think, 1/thinkable, <imgs>, <images>",
     "中文「引用」《书名》【注】，x＜y，｜a｜ = 3",
 )

@@ -8,19 +8,19 @@ roles of a conversation. A blank leaves prose, code and markup readable, and mos
 import re
 import unicodedata
 
-BARS = "\u01c0\u2223\u2502\u2503\u2758\ufe31"  # pass for |, beside what NFKC says
+BARS = "\u01c0\u2223\u2502\u2503\u2758\u2759\u275a\uffe8\ufe31"  # pass for |, beside what NFKC says
 # Names in angle brackets; also with a namespace (minimax:tool_call) or a value (function=get).
 NAMES = (
     r"s|sep|bos|eos|sot|eot|eom|eod|eoh|eoa|sop|eop|cls|pad|unk|mask|endoftext|startoftext|think|thinking|thought|"
     r"reasoning|reflection|scratchpad|system|user|assistant|human|model|ai|bot|role|turn|channel|tool|tools|toolcall|"
     r"function|functions|invoke|parameter|observation|instruction|instructions|"
-    r"results|co|reponame|filename|eosys|image|box|quad|ref|fim-\w{2,8}|global-img|ifm\|\w{1,40}|0x[0-9a-f]{2}|2[a-z]{2,5}|"
+    r"results|co|reponame|filename|eosys|image|img|patch|box|quad|ref|fim-\w{2,8}|global-img|ifm\|\w{1,40}|0x[0-9a-f]{2}|2[a-z]{2,5}|"
     r"(?:unused|extra|ctrl|reserved|special|dummy|placeholder|pad|unk|control)\d+"
 )
 # Tags in square brackets, beside those of two words, which are known by their underscore.
 TAGS = (
     "INST|IMG|CLS|SEP|MASK|PAD|UNK|BOS|EOS|EOT|EOM|THINK|ARGS|CALL|TOOL|TOOLS|SYSTEM|USER|ASSISTANT|HUMAN|BOT|PREFIX|"
-    r"MIDDLE|SUFFIX|AUDIO|TRANSCRIBE|REF|EOH|SYS|PLHD|multimodal|@[BE]OS@|PAD\d+|[gs]MASK|unused\d+|control_\d+|extra_id_\d+|(?:start|end)_header_id"
+    r"MIDDLE|SUFFIX|AUDIO|TRANSCRIBE|REF|EOH|SYS|PLHD|multimodal|@[BE]OS@|PAD\d+|[gs]MASK|unused_?\d+|control_\d+|extra_id_\d+|(?:start|end)_header_id"
 )
 OF_CPP = "t|map|set|list|ptr|view|traits|variable"  # ends of names that code has in angle brackets: vector<size_t>
 ROLES = "User|Assistant|Human|System|USER|ASSISTANT|HUMAN|SYSTEM"
@@ -31,7 +31,9 @@ CONTROL = re.compile(
     rf"|<(?=/?(?:\w{{1,20}}:)?(?!\w*_(?:{OF_CPP})>)\w*[_\u2581][\w\u2581-]{{0,60}}>)"  # <start_of_turn>
     r"|<(?=/?[A-Z][A-Z0-9]{2,60}>|</?[A-Z]{2,60}>>)"  # <EOT> <<SYS>>
     r"|\[(?=\|(?!\s)[^\[\]\n|]{1,60}(?<!\s)\|\])"  # [|assistant|]
-    r"|<(?=\[[^\s\[\]<>]{2,40}\]>)"  # <[fim-suffix]>
+    r"|<(?=(?:\w{1,20}:)?(?:invoke|parameter|function|tool)[ \t]{1,8}name=)"  # <invoke name="get">
+    r"|(?<![^\s\"'(])/(?=(?:no_?)?think(?![\w/.>-]))"  # /no_think, which switches the thinking of Qwen3, SmolLM3, GLM
+    r"|<(?=\[[^\s\[\]<>]{2,80}\]>)"  # <[fim-suffix]>
     rf"|\[(?=/?(?:{TAGS}|[A-Z]{{1,30}}(?:_[A-Z0-9]{{1,30}}){{1,6}})\])"  # [INST] [TOOL_RESULTS]
     r"|\](?=~!?b[\[\]]|![a-z]~\[|<\][^\[\]\n]{1,40}\[>\[)|\[(?=e~\[)"  # ]~b] [e~[
     r"|(?<!>)>>(?=[A-Z]{3,20}(?:_[A-Z]{1,20})?<<)|\|\|\|(?=[A-Z_]{3,40}\|\|\|)"  # >>ANSWER<< |||IP_ADDRESS|||

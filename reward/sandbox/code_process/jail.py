@@ -13,9 +13,10 @@ from typing import Any
 
 from reward.sandbox import wire
 from reward.sandbox.code_process import program
+from reward.sandbox.code_process.callbacks import Callback, CallbackIterator
 from reward.sandbox.code_process.operations import OPERATIONS, restore, set_interpreter
 from reward.sandbox.free_names import bind_missing
-from reward.sandbox.objects import CONTAINERS, ERRORS, VALUES
+from reward.sandbox.objects import ERRORS, base_name
 from reward.sandbox.operators import OPERATORS as FORWARDED
 from reward.sandbox.records import Records
 from reward.sandbox.wire import is_name
@@ -60,7 +61,10 @@ class Jail:
         try:
             reply = self._do(request)
         except BaseException as error:
+            cause = getattr(error, "__cause__", None)
             reply = {"raised": self._encode_error(error)}
+            if cause is not None and id(error) not in self._raised:
+                reply["cause"] = self._encode_error(cause)
         self._reply(reply)
 
     def _reply(self, reply: dict[str, Any]) -> None:
@@ -162,7 +166,7 @@ class Jail:
 
     def _keep(self, value: Any, depth: int) -> Any:
         if isinstance(value, Callback):
-            return {"callback": value._number}
+            return {"callback": value.number}
         if self._records.names and self._records.name(value if isinstance(value, type) else type(value)):
             return self._records.mention(value)
         if isinstance(value, type):
@@ -197,7 +201,7 @@ class Jail:
         parents = [self._class(each) for each in kind.__bases__ if each.__module__ == "solution"]
         number = self._number(kind)
         mro = type.mro(kind)
-        base = next((name for each in mro for name in [_base(each)] if name), "object")
+        base = next((name for each in mro for name in [base_name(each)] if name), "object")
         forwarded = [name for name in FORWARDED if any(name in each.__dict__ for each in mro)]
         if "__getitem__" in forwarded and "__iter__" not in forwarded:
             forwarded.append("__iter__")
@@ -229,6 +233,8 @@ class Jail:
             return self._kept[content]
         if tag == "callback":
             return Callback(self, content)
+        if tag == "iterator":
+            return CallbackIterator(Callback(self, content))
         if tag == "record":
             return self._records.get(content)
         if tag == "record_class":
@@ -263,17 +269,6 @@ class Jail:
         os._exit(0)
 
 
-class Callback:
-    """A function of the tests'."""
-
-    def __init__(self, jail: Jail, number: int) -> None:
-        self._jail, self._number = jail, number
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Call it there."""
-        return self._jail.call_back(self._number, args, kwargs)
-
-
 class Printed(io.StringIO):
     """What the code prints in a call, up to a limit."""
 
@@ -287,17 +282,6 @@ class Printed(io.StringIO):
         self.seek(0)
         self.truncate()
         return text
-
-
-def _base(kind: type) -> str:
-    """Return the name of a class that stand-ins can be made of; empty for others."""
-    name = kind.__name__
-    known = {**VALUES, **CONTAINERS, **ERRORS}.get(name) is kind
-    if kind is types.CoroutineType:
-        return "coroutine"
-    if name == "StopIteration" and kind is StopIteration:
-        return "RuntimeError"
-    return name if known else ""
 
 
 def _text(error: BaseException) -> str:

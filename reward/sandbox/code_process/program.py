@@ -38,7 +38,8 @@ def run(code: str, given: str) -> str:
     try:
         exec(compile(code, "solution.py", "exec"), module.__dict__)
     except (SystemExit, Exit) as stop:
-        if (stop.args[0] if stop.args else None) not in (None, 0, False):
+        status = stop.args[0] if stop.args else None
+        if status is not None and (type(status) not in (int, bool) or status):
             raise RuntimeError("an exit status other than 0") from None
     _finish()
     if os.fstat(stdout).st_size > MOST_OUTPUT:

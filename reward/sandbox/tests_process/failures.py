@@ -2,31 +2,52 @@
 
 import itertools
 import math
+import operator
 import sys
 from collections.abc import Callable
 from typing import Any
 
+from reward.sandbox import instrument, wire
 from reward.sandbox.tests_process.remote import Link
+
+ORDERS: tuple[Callable[[Any, Any], Any], ...] = (operator.lt, operator.le, operator.gt, operator.ge)
 
 
 class Failures:
     """Notes what instrumented tests tell (``reward/sandbox/instrument.py``)."""
 
-    def __init__(self, link: Link) -> None:
-        self._link = link
+    def __init__(self, link: Link, handed: set[str]) -> None:
+        self._link, self._handed = link, handed
         self._noted: list[BaseException] = []
         self._raised: list[BaseException] = []  # of the former those that the tests may have raised without an assert
+        self._forbidden: list[BaseException] = []  # and those that say that a function must not be called
 
     def __bool__(self) -> bool:
-        """Whether a check has failed that nothing handled; the code may try a callback of the tests' again."""
-        return any(all(error is not each for each in self._link.raised) for error in self._noted)
+        """Whether a check has failed that nothing handled."""
+        return any(not self._is_settled(error) for error in self._noted)
 
-    def note(self, may_raise: bool = False) -> None:
-        """Note the exception at hand, by which a check has failed; not the end of a task."""
+    def _is_settled(self, error: BaseException) -> bool:
+        """Whether it was raised to the code by a callback, whose result is checked, or whose last call was good."""
+        told = any(error is each for each in self._link.raised)
+        is_last = any(error is each and name in self._handed for name, each in self._link.unsettled.values())
+        return told and (not is_last or any(error is each for each in self._forbidden))
+
+    def note(self, kind: str) -> None:
+        """Note the exception at hand, by which a check has failed; not the end of a task or of the tests."""
         error = sys.exc_info()[1]
-        if error is not None and (isinstance(error, Exception) or type(error).__name__ == "Failed"):  # of pytest
+        if error is None:
+            return
+        if (
+            isinstance(error, Exception) or type(error).__name__ == "Failed" or self._link.is_of_code(error)
+        ):  # of pytest
             self._noted.append(error)
-            self._raised += [error] * may_raise
+            self._raised += [error] * (kind == instrument.BRANCH)
+            self._forbidden += [error] * (kind == instrument.FORBIDDEN)
+
+    def note_of_thread(self, ended: Any) -> None:
+        """Note an exception of the code's by which a thread of the tests' has ended; ``threading.excepthook``."""
+        if ended.exc_value is not None and self._link.is_of_code(ended.exc_value):
+            self._noted.append(ended.exc_value)
 
     def handled(self) -> None:
         """Forget the exception at hand, of which the tests make something; without one, all: it was asked for."""
@@ -74,3 +95,25 @@ def over_items(vacuous: list[int], function: Any, *items: Any) -> Any:
         return function(itertools.chain([first], left))
     vacuous.append(1)
     return function(())
+
+
+def compare_by_order(order: int, left: Any, right: Any) -> Any:
+    """Return ``left < right`` or another order of ``instrument.ORDERS``.
+
+    Raises:
+        AssertionError: the side that could be the larger one is not a number, and no limit would ever be exceeded.
+    """
+    result = ORDERS[order](left, right)
+    if _is_nan(left if order > 1 else right):
+        raise AssertionError("a NaN is compared by order")
+    return result
+
+
+def _is_nan(value: Any) -> bool:
+    """Whether a value is no number, or an array with such, after the code has returned what is not finite."""
+    if isinstance(value, float):
+        return value != value
+    numpy = sys.modules.get("numpy")
+    if numpy is None or not isinstance(value, (numpy.ndarray, numpy.floating)) or value.dtype.kind != "f":
+        return False
+    return bool(wire.NOT_FINITE and numpy.isnan(value).any())

@@ -13,7 +13,7 @@ from typing import Any
 
 from reward.sandbox import wire
 from reward.sandbox.objects import ERRORS, OBJECTS, VALUES, attribute, exact, operate, set_attribute, trusted
-from reward.sandbox.operators import OPERATORS, await_there
+from reward.sandbox.operators import OPERATORS, await_there, equals
 from reward.sandbox.wire import WireError
 
 TEXTS: dict[int, str] = {}  # id of an exception -> what str() of it gave there
@@ -84,8 +84,10 @@ class Remote(metaclass=Mirror):
         return dict(exact(dict, operate("vars", self)))
 
     def __eq__(self, other: object) -> Any:
-        if OBJECTS.number(other) is not None or OBJECTS.is_made(self):
+        if OBJECTS.number(other) is not None:
             return operate("eq", self, other) is True
+        if OBJECTS.is_made(self):
+            return equals(self, other)
         container = OBJECTS.container(self)
         if container is not None and isinstance(other, container):
             return bool(exact(container, operate("plain", self)) == other)

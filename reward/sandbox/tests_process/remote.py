@@ -9,10 +9,14 @@ import os
 import select
 import sys
 from _thread import RLock
+from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 from reward.sandbox import wire
+from reward.sandbox.free_names import is_of_library
 from reward.sandbox.objects import ERRORS, OBJECTS
+from reward.sandbox.operators import take
 from reward.sandbox.records import Records
 from reward.sandbox.tests_process.errors import CodeError, Stopped, Unsupported
 from reward.sandbox.tests_process.interpreter import InterpreterState, raise_precision
@@ -35,6 +39,7 @@ class Link:
         self._refused: Unsupported | None = None
         self._callables: list[Any] = []
         self.raised: list[BaseException] = []  # by callables of the tests, on their way through the code
+        self.unsettled: dict[int, tuple[str, BaseException]] = {}  # callable -> its name, how its last call failed
         self.errors: list[BaseException] = []  # of the code
         self.asked = 0
         self.randomness: Randomness | None = None  # of tests that seed it
@@ -98,6 +103,8 @@ class Link:
             self._call_back(reply)
         if "raised" in reply:
             error = self._error(reply["raised"])
+            if "cause" in reply:
+                error.__cause__ = self._error(reply["cause"])
             self.errors.append(error)
             raise error
         return reply
@@ -169,7 +176,10 @@ class Link:
         if isinstance(value, tuple) and hasattr(value, "_fields"):
             items = [wire.encode(each, self._keep, depth - 1) for each in value]
             return {"namedtuple": [type(value).__name__, list(value._fields), items]}
-        if _is_global(value):
+        if isinstance(value, Iterator) and type(value).__module__ in ("builtins", "itertools"):
+            self._callables.append(partial(take, value))
+            return {"iterator": len(self._callables) - 1}
+        if not isinstance(value, Mirror) and is_of_library(value):
             return {"global": [value.__module__, value.__qualname__]}
         if callable(value) and not isinstance(value, type):
             self._callables.append(value)
@@ -230,10 +240,13 @@ class Link:
         try:
             result = self._callables[number](*args[:plain], **dict(zip(names, args[plain:], strict=True)))
             answer = {"do": "return", "value": self.encode(result)}
+            self.unsettled.pop(number, None)
         except Unsupported:
             raise
         except Exception as error:
             self.raised.append(error)
+            if isinstance(error, AssertionError):
+                self.unsettled[number] = (getattr(self._callables[number], "__name__", ""), error)
             kind = type(error) if ERRORS.get(type(error).__name__) is type(error) else Exception
             stand_in = [kind.__name__, wire.encode((str(error),), self._keep)]
             answer = {"do": "raise", "value": {"error": stand_in}, "number": len(self.raised) - 1}
@@ -282,16 +295,3 @@ class Link:
         error = CodeError(self._ended)
         self.errors.append(error)
         return error
-
-
-def _is_global(value: Any) -> bool:
-    """Whether a value is a function or class of the standard library, which the code's process has as well."""
-    module, name = getattr(value, "__module__", None), getattr(value, "__qualname__", None)
-    if type(module) is not str or type(name) is not str or isinstance(value, Mirror):
-        return False
-    if module.split(".")[0] not in sys.stdlib_module_names or module not in sys.modules or module == "__main__":
-        return False
-    owner = vars(sys.modules[module]).get(name.split(".")[0])
-    for part in name.split(".")[1:]:
-        owner = getattr(owner, part, None)
-    return owner is value

@@ -22,7 +22,7 @@ from reward.sandbox.objects import OBJECTS
 from reward.sandbox.source import Tests
 from reward.sandbox.tests_process import arrays, evaluation, interpreter, randomness
 from reward.sandbox.tests_process.errors import CodeError, Unchecked, Unsupported
-from reward.sandbox.tests_process.failures import Failures, count_check, over_items
+from reward.sandbox.tests_process.failures import Failures, compare_by_order, count_check, over_items
 from reward.sandbox.tests_process.mirror import Mirror
 from reward.sandbox.tests_process.remote import Link
 from reward.sandbox.tests_process.runner import Runner, finish, is_skip
@@ -58,6 +58,7 @@ class Plan:
     called_at_top: set[str]
     modules: set[str]
     due: set[str]
+    handed: set[str]
     records: str
     run: str
     entry: str
@@ -73,6 +74,7 @@ class Plan:
         return cls(
             **sets,
             due=set(plan["due"]),
+            handed=set(plan["handed"]),
             records=plan["records"],
             run=plan["run"],
             entry=job.get("entry_point") or "",
@@ -96,20 +98,20 @@ def run(job: dict[str, Any], link: Link) -> None:
     checked: list[int] = []
     vacuous: list[int] = []
     entered: set[str] = set()
-    failures = Failures(link)
+    failures = Failures(link, plan.handed)
     module = types.ModuleType("__main__")
     sys.modules["__main__"] = module
     space = link.records.space = module.__dict__
     space.update({"__builtins__": builtins, instrument.ENTERED: entered.add})
     space[instrument.CHECKED] = partial(count_check, checked, vacuous, entered)
-    space[instrument.EACH] = partial(over_items, vacuous)
+    space |= {instrument.EACH: partial(over_items, vacuous), instrument.ORDERED: compare_by_order}
     space |= {instrument.FAILED: failures.note, instrument.HANDLED: failures.handled}
     space[instrument.SWALLOWED] = failures.swallowed
     space.update({name: value for name, value in code.items() if name in plan.asked})
     _libraries(plan.asked - free_names.BUILTINS - code.keys(), space)
     if plan.before:
         ours = [node for node in plan.before if _is_ours(node, plan, code)]
-        _execute(compile(ast.Module(ours, []), "setup.py", "exec"), space)
+        _execute(compile(instrument.ordered(ast.Module(ours, [])), "setup.py", "exec"), space)
     _solution(code, space, plan)
     candidate = _candidate(plan, code)
     if candidate is not None:
@@ -117,6 +119,9 @@ def run(job: dict[str, Any], link: Link) -> None:
     _guard_values(plan, job, link)
     present = dict(space)
     _without_runners(plan, failures)
+    if "threading" in plan.modules | plan.asked:
+        threading: Any = importlib.import_module("threading")
+        threading.excepthook = failures.note_of_thread
     _execute(compile(plan.run, "tests.py", "exec"), space)
     own = {name: value for name, value in space.items() if present.get(name) is not value}
     if plan.entry and callable(own.get("check")) and "check" not in plan.called_at_top:

@@ -11,7 +11,7 @@ from reward.judge.prompts.guards import guard
 from reward.judge.prompts.question import Prompts
 from reward.judge.verdict import Scale, parse
 from tests.attacks.control_tokens import HONEST as HONEST_TEXTS
-from tests.attacks.control_tokens import TOKENS
+from tests.attacks.control_tokens import SWITCHES, TOKENS
 from tests.attacks.empty_phrases import EMPTY, HONEST
 from tests.support.judge_server import material
 
@@ -52,6 +52,12 @@ def test_no_control_token_reaches_the_judge(token) -> None:
             asked = Prompts("math", "en").question(**{"prompt": "1+1", "response": "2", place: text})
             assert template.visible(token).strip() not in asked.user
     assert template.neutral(template.neutral(token)) == template.neutral(token)
+
+
+@pytest.mark.parametrize("switch", SWITCHES)
+def test_no_switch_of_thinking_reaches_the_judge(switch) -> None:
+    for text in (switch, f"42 {switch}\n", f"{switch}, {switch}"):
+        assert switch not in Prompts("math", "en").question("1+1", text, "2").user
 
 
 @pytest.mark.parametrize("text", HONEST_TEXTS)

@@ -12,12 +12,12 @@ from reward.checks import reward_check
 from reward.entry import compute_score
 from reward.rules import RULES, code_tests
 from reward.support.errors import GroundTruthError
-from tests.attacks import honest_programs, programs, programs_of_data_sets
+from tests.attacks import honest_programs, honest_python, programs, programs_of_data_sets, programs_of_values
 from tests.attacks.programs import HANGING, NO_OUTPUT, RIGHT, TESTS, UNDECIDED, WRONG
 from trainer import ROOT
 
-ATTACKS = programs.ATTACKS | programs_of_data_sets.ATTACKS
-HONEST = honest_programs.HONEST | programs_of_data_sets.HONEST
+ATTACKS = programs.ATTACKS | programs_of_data_sets.ATTACKS | programs_of_values.ATTACKS
+HONEST = honest_programs.HONEST | honest_python.HONEST | programs_of_data_sets.HONEST
 UNSCORED = programs.UNSCORED | programs_of_data_sets.UNSCORED
 
 
@@ -151,6 +151,8 @@ def test_what_the_harness_cannot_do_is_unscored(tests, extra) -> None:
         ({"inputs": ["1", "x"], "outputs": ["1", "2"], "fn_name": "f"}, {}, "no JSON"),
         ({"inputs": [["1"]], "outputs": []}, {}, "1 inputs and 0 outputs"),
         ({"inputs": "1", "outputs": "2"}, {}, "no list of inputs"),
+        (TESTS, {"entry_point": {"f": 1}}, "give the name of the function"),
+        (TESTS, {"entry_point": [[]]}, "give the name of the function"),
         ({"public_test_cases": [{"input": "1", "output": "2", "testtype": "functional"}]}, {}, "func_name"),
         ({"inputs": ["1" * (3 << 20)], "outputs": ["1"]}, {}, "an input of 3145728 characters"),
         ("", {"tests": "assert f(1) == 2", "setup": "def ("}, "the setup are no Python"),
