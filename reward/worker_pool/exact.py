@@ -53,6 +53,8 @@ def same_number(truth: Any, answer: Any) -> bool:
     if any(truth.diff(symbol, 2).doit() != 0 and not _is_rotation(truth, symbol) for symbol in truth.free_symbols):
         return False
     a, b = (side.subs(dict.fromkeys(symbols, I)).doit() for side in (truth, answer))
+    if not (a.is_finite and b.is_finite):
+        return False  # '12:00' and '1:00' are divisions by zero
     scale = max(abs(a.evalf()), abs(b.evalf()))
     difference = abs((a - b).evalf(15, maxn=2 * DIGITS))
     return bool(a == b or (scale.is_Float and difference.is_number and difference <= scale * 10**-DIGITS))
