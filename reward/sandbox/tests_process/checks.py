@@ -61,9 +61,9 @@ def _is_missing(error: BaseException, job: dict[str, Any], link: Link) -> bool:
     if free_names.is_library(free_names.ALIASES.get(name, name)):
         return False
     if entry:
-    return bool(name in asked & set(job.get("owed", asked)))
+        return bool(name == entry)
     asked = suite.Plan.of(job).asked
-    return name in asked & set(job.get("owed", asked))
+    return bool(name in asked & set(job.get("owed", asked)))
 
 
 def _programs(job: dict[str, Any], link: Link) -> None:
