@@ -19,7 +19,7 @@ from functools import lru_cache
 from typing import Any
 
 from reward.rules.rule import Extra
-from reward.sandbox import instrument, source, source_faults, vacuous
+from reward.sandbox import free_names, instrument, source, source_faults, vacuous
 from reward.support.errors import GroundTruthError
 
 SOURCES = ("tests", "test", "test_list")
@@ -197,7 +197,24 @@ def _asserts(tests: Any, fields: dict[str, Any], extra: Extra) -> dict[str, Any]
     entry = fields.get("entry_point") or _entry(text, extra)
     if entry is not None and not isinstance(entry, str):
         raise GroundTruthError(f"entry_point is {str(entry)[:60]!r}: give the name of the function, as text")
-    return {"tests": text, "entry_point": entry, "setup": setup, **_plan(text, setup, prompt(extra), entry or "")}
+    plan = _plan(text, setup, prompt(extra), entry or "")
+    return {
+        "tests": text,
+        "entry_point": entry,
+        "setup": setup,
+        **plan,
+        "owed": _owed(f"{setup}\n{text}", plan["plan"], extra),
+    }
+
+
+def _owed(tests: str, plan: dict[str, Any], extra: Extra) -> list[str]:
+    """Return the names that the code is to define (``free_names.owed``)."""
+    names = {*plan["asked"], *plan["of_solution"]} - free_names.BUILTINS
+    if len(names) < 2:
+        return sorted(names)
+    solution = next((str(extra[key]) for key in ("solution", "canonical_solution", "code") if extra.get(key)), "")
+    called = {source.function(node) for node in ast.walk(ast.parse(tests)) if isinstance(node, ast.Call)}
+    return sorted(free_names.owed(names, called, solution, f"{prompt(extra)} {extra.get('messages') or ''}"))
 
 
 @lru_cache(maxsize=512)

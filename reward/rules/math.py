@@ -47,7 +47,7 @@ MOST_SIDES = 8  # of an equation that is checked
 BLANK = re.compile(r"(?<!\w) +| +(?!\w)")  # all but those between words, or numbers
 # These letters are numbers to math-verify, and names in 'I = 3'.
 NAMED = re.compile(r"([Iie](?:_\{?\w{1,9}\}?)?) ?= ?([^=]+)")
-TWO_NUMBERS = re.compile(r"\d +\d")
+TWO_NUMBERS = re.compile(r"(?<![_^])\d +\d")
 
 
 def finals(response: str) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 import builtins
 import importlib
+import re
 import symtable
 import sys
 from typing import Any
@@ -14,6 +15,7 @@ PRELUDE = (
 )
 # Names of the standard library that have an effect when they are imported, or are no library.
 NOT_IMPORTED = {"antigravity", "this", "idlelib", "turtle", "turtledemo", "tkinter", "test", "lib2to3", "ensurepip"}
+AS_CODE = re.compile(r"(?:\bdef |\bclass |`)(\w+)|(\w+)\(")  # names that a text has as names of functions or classes
 ALIASES = {"np": "numpy", "numpy": "numpy"}
 
 
@@ -64,6 +66,26 @@ def bound_anywhere(source: str) -> set[str]:
         bound |= {each.get_name() for each in table.get_symbols() if each.is_assigned() or each.is_imported()}
         waiting += table.get_children()
     return bound
+
+
+def owed(names: set[str], called: set[str], solution: str, prompt: str) -> set[str]:
+    """Return the names that code is to define; a name of the others that is missing is a fault of the tests.
+
+    Args:
+        names: what the tests take from outside and nobody gives them.
+        called: those that they call; of the others no code is asked, where nothing else is known.
+        solution: the row's own solution, the best to go by; may be empty.
+        prompt: what the code's author has read; may be empty.
+    """
+    if len(names) < 2:
+        return names
+    try:
+        by_solution = names & bound_anywhere(solution)
+    except (SyntaxError, ValueError, RecursionError):
+        by_solution = set()
+    as_code = {name for match in AS_CODE.finditer(prompt) for name in match.groups() if name}
+    by_prompt = names & set(re.findall(r"\w+", prompt)) if names & as_code else set()  # 'stack' may be a plain word
+    return by_solution or by_prompt or names & called or names
 
 
 def bind_missing(code: str, space: dict[str, Any]) -> None:

@@ -90,15 +90,22 @@ def replaced(tests: Tests) -> str:
 def evaluated(tests: Tests) -> str:
     """Return the function with which tests run what the code returns as Python; empty where they do not.
 
-    An ``eval`` is none: it is held to arithmetic (``tests_process/evaluation.py``).
+    An ``eval`` is none, being held to arithmetic (``tests_process/evaluation.py``), unless they call what it returns.
     """
-    for node in tests.nodes:
-        if not isinstance(node, ast.Call):
-            continue
+    calls = [node for node in tests.nodes if isinstance(node, ast.Call)]
+    called = {call.func.id for call in calls if isinstance(call.func, ast.Name)}
+    of_functions = {id(call.func) for call in calls}
+    of_functions |= {
+        id(node.value)
+        for node in tests.nodes
+        if isinstance(node, ast.Assign) and {getattr(each, "id", "") for each in node.targets} & called
+    }
+    for node in calls:
         name = str(getattr(node.func, "id", ""))
-        if name in ("exec", "compile") and name in tests.asked:
-            calls = [each for part in node.args[:1] for each in ast.walk(part) if isinstance(each, ast.Call)]
-            if {source.function(call) for call in calls} & (tests.free | tests.of_solution | {"candidate"}):
+        runs = name in ("exec", "compile") or (name == "eval" and id(node) in of_functions)
+        if runs and name in tests.asked:
+            inside = [each for part in node.args[:1] for each in ast.walk(part) if isinstance(each, ast.Call)]
+            if {source.function(call) for call in inside} & (tests.free | tests.of_solution | {"candidate"}):
                 return name
     return ""
 

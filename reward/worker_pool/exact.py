@@ -1,14 +1,19 @@
-"""Two corrections of math-verify's comparison, for this process: it takes some different answers for equal ones.
+r"""Corrections of math-verify's comparison, for this process: it takes some different answers for equal ones.
 
 - Equations without a solution are equal to each other there, as two empty lists are: ``I = 3`` and ``I = 4``, since
   ``I``, ``i`` and ``e`` are numbers to it.
 - Differences below 1e-15 are nothing there, so that ``1/2^{60}`` equals ``1/2^{61}``.
+
+And what it misses: ``same_number`` compares constants that it leaves unevaluated (``\log_2 8``), with ``i`` as the
+imaginary unit, which is a symbol like any other to its parser.
 """
 
 from functools import cache
 from typing import Any
 
 RELATIVE = 1e-12  # of two expressions with decimals in them, which are rounded
+UNITS = {"i", "imath"}
+DIGITS = 100  # to which constants that are equal agree
 
 
 @cache
@@ -28,6 +33,39 @@ def patch() -> None:
         return bool(numeric_eq(a, b, *args)) and (a == b or not _differ(a, b))
 
     grader.solve, grader.sympy_numeric_eq = solve_or_raise, numeric_eq_exact
+
+
+def same_number(truth: Any, answer: Any) -> bool:
+    """Whether two parsed expressions are exact constants that agree to ``DIGITS`` digits.
+
+    An ``i`` is the imaginary unit where the truth is linear in it, or has it in an exponent of e; ``i^2`` may be a
+    formula with an index.
+    """
+    from sympy import Expr, Float, I
+
+    symbols = set[Any]()
+    for side in (truth, answer):
+        if not isinstance(side, Expr) or side.has(Float):
+            return False
+        symbols |= side.free_symbols
+    if any(symbol.name not in UNITS for symbol in symbols):
+        return False
+    if any(truth.diff(symbol, 2).doit() != 0 and not _is_rotation(truth, symbol) for symbol in truth.free_symbols):
+        return False
+    a, b = (side.subs(dict.fromkeys(symbols, I)).doit() for side in (truth, answer))
+    if not (a.is_finite and b.is_finite):
+        return False  # '12:00' and '1:00' are divisions by zero
+    scale = max(abs(a.evalf()), abs(b.evalf()))
+    difference = abs((a - b).evalf(15, maxn=2 * DIGITS))
+    return bool(a == b or (scale.is_Float and difference.is_number and difference <= scale * 10**-DIGITS))
+
+
+def _is_rotation(expression: Any, unit: Any) -> bool:
+    """Whether the unit stands in exponents of e alone."""
+    from sympy import exp
+
+    powers = expression.atoms(exp)
+    return bool(powers) and not expression.subs(dict.fromkeys(powers, 1)).has(unit)
 
 
 def _differ(a: Any, b: Any) -> bool:

@@ -37,14 +37,16 @@ def _parse(latex: str) -> tuple[Any, ...]:
 
 
 def math(truth: str, answer: str) -> bool:
-    """Return whether two LaTeX expressions are equal, by math-verify."""
+    """Return whether two LaTeX expressions are equal, by math-verify, or two constants by their values."""
     from math_verify import verify
 
     from reward.worker_pool import exact
 
     exact.patch()
     wanted, given = _parse(truth), _parse(answer)
-    return bool(verify(list(wanted), list(given), timeout_seconds=0))
+    if verify(list(wanted), list(given), timeout_seconds=0):
+        return True
+    return bool(wanted and given) and exact.same_number(wanted[0], given[0])
 
 
 def regex(pattern: str, text: str) -> bool:

@@ -810,6 +810,8 @@ UNSCORED = {
     + "def must(a, b):\n    if a != b:\n        raise ValueError('x')\ntry:\n    must(f(1), 2)\nexcept ValueError:\n    pass",
     "swallowed raise, own class": WEAK
     + "class Bad(Exception): pass\ntry:\n    if f(1) != 2:\n        raise Bad\nexcept Bad:\n    pass",
+    "eval: what it returns is called": "assert eval(f(3))(1) == 4",
+    "eval: what it returns is called by a name": "g = eval(f(3))\nassert g(1) == 4",
     "exec": "exec(f(1))\nassert abs(f(2) - 3) < 1",
     "print": "print(f(1))",
     "print ==": "print(f(1) == 2)",

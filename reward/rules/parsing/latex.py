@@ -14,7 +14,8 @@ CONNECTIVES = re.compile(
 )
 SYMBOLS = str.maketrans(
     {"\u03c0": "\\pi ", "\u221e": "\\infty ", "\u2264": "\\le ", "\u2265": "\\ge ", "\u222a": "\\cup "}
-    | {"\u221a": "\\sqrt ", "\u00b0": "", "\u00d7": "\\times ", "\u00b7": "\\cdot ", "\u00f7": "/"}
+    | {"\u221a": "\\sqrt ", "\u00d7": "\\times ", "\u00b7": "\\cdot ", "\u00f7": "/"}
+    | {"\u00b0": "^\\circ ", "\u2248": "\\approx "}
     | dict.fromkeys(number.MINUS, "-")
 )
 SPACES = re.compile(r",\\! ?|\{ ?, ?\}")  # 1,\!234 and 1{,}234
@@ -22,6 +23,16 @@ TEXT = re.compile(
     r"(?:\\text|\\mathrm|\\mbox|\\textbf|\\mathbf|\\textrm)\s*\{([^{}]*)\}"
     r"|\\(?:!|,|;|:|quad|qquad|left|right|displaystyle|big|Big|bigl|bigr)(?![A-Za-z])|~"
 )
+# An angle in degrees of a trigonometric function: \sin 15^\circ, \tan(45^\circ - 30^\circ), \cos^2 20^\circ.
+TRIGONOMETRIC = re.compile(
+    r"\\?(?:sin|cos|tan|cot|sec|csc)(?![A-Za-z])(?: ?\^ ?(?:\d|\{-?\d\}))? {0,4}"
+    r"(?:\((?:[^(){}]|\{ ?\\circ ?\}){1,64}\)|\{(?:[^{}]|\{ ?\\circ ?\}){1,64}\}"
+    r"|[\d.]{1,9} ?(?:\^ ?\{? ?\\circ ?\}?|\\degree(?![a-z])))"
+)
+ANGLE = re.compile(r"(\d+(?:\.\d+)?) ?(?:\^ ?\{? ?\\circ ?\}?|\\degree(?![a-z]))")
+REPEATING = re.compile(r"([-+]?) ?(\d*)\.(\d*) ?\\(?:overline|bar|dot) ?(?:\{(\d+)\}|(\d))")
+LOGARITHM = re.compile(r"\\lg(?![A-Za-z])")
+APPROXIMATELY = re.compile(r"\A ?\\approx(?![A-Za-z]) ?")
 DEGREES = re.compile(r"\^ ?\{? ?\\circ ?\}?|\\degree(?![a-z])")
 PERCENT = re.compile(r"(?<=[\d})])\s*(?:\\?%|(?:percentage|percent|per cent|pct)\b(?: points?\b)?)")
 UNIT = (
@@ -88,9 +99,17 @@ def clean(latex: str) -> str:
         .replace("\\varnothing", "\\emptyset")
     )
     text = SYMBOL.sub("", text) if text[-1:] in "}a1234" else text
-    text = DEGREES.sub("", TEXT.sub(lambda match: f" {(match[1] or '').strip(' ~')} ", text))
+    text = APPROXIMATELY.sub("", text) if text.startswith("\\approx") else text
+    text = TEXT.sub(lambda match: f" {(match[1] or '').strip(' ~')} ", text)
+    if "\\circ" in text or "\\degree" in text:
+        text = DEGREES.sub("", TRIGONOMETRIC.sub(lambda match: ANGLE.sub(_radians, match[0]), text))
+    text = LOGARITHM.sub(r"\\log_{10}", text)
     text = IMAGINARY.sub("i", PERCENT.sub("%", " ".join(text.split())))
     return FUNCTION.sub(r"\\sqrt{\2}", LISTED.sub(", ", WORDS.sub("", text)))
+
+
+def _radians(angle: re.Match[str]) -> str:
+    return rf"{{\frac{{{angle[1]}\pi}}{{180}}}}"
 
 
 def value(text: str) -> Value | None:
@@ -108,6 +127,10 @@ def value(text: str) -> Value | None:
     if match := RATIO.fullmatch(short):
         top, bottom = (int(digits) for digits in match.groups()[1:] if digits is not None)
         return _fraction(match[1], top, bottom)
+    if match := REPEATING.fullmatch(short):
+        digits = match[4] or match[5]
+        whole, period = int(match[2] + match[3] or "0"), int("9" * len(digits))
+        return Fraction(f"{match[1]}1") * Fraction(whole * period + int(digits), period * 10 ** len(match[3])), None
     if match := SCIENTIFIC.fullmatch(short):
         digits, exponent = match[2] or match[4] or "1", match[3] or match[5] or match[6]
         return Fraction(Decimal(match[1] + digits)) * Fraction(10) ** int(exponent), None

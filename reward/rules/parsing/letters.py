@@ -61,8 +61,14 @@ INSTEAD = (
     rf"(?=[,;\uff0c\uff1b] ?(?:it's |it is |but |so )?{LETTER}"
     r"(?:[.;!?:\u3002\uff1b\uff01]|\s*\Z|\n|,? (?:because|since|is)\b))"
 )
+# 'Excluding B and C, A.' does so too, at the beginning of a sentence.
+PUT_ASIDE = (
+    r"(?:(?<![^\n])|(?<=[.!?:;] )|(?<=[\u3002\uff1b]))(?:by |after |so,? )?(?:excluding|eliminating|ruling out|barring"
+    r"|discarding|rejecting|dismissing|discounting|apart from|aside from|leaving out|except(?: for)?|排除|除了) ?"
+)
 NEGATED = re.compile(
-    rf"(?:{NOT}){LETTER}(?:(?:(?:,|、) ?{LETTER}){{0,8}}(?:/|、|,? or|,? and|,? nor|和|或) ?{LETTER}){{0,8}}{INSTEAD}"
+    rf"(?:{NOT}|{PUT_ASIDE}){LETTER}"
+    rf"(?:(?:(?:,|、) ?{LETTER}){{0,8}}(?:/|、|,? or|,? and|,? nor|和|或) ?{LETTER}){{0,8}}{INSTEAD}"
     rf"|{DENIAL}{LETTER}(?:(?:,|/|、| or| and|,? nor|和|或)+ ?{LETTER}){{0,8}}"
     rf"|{LETTER}(?: ?(?:,|、|and|or|和) ?{LETTER}){{0,8}}{DENIED}",
     re.IGNORECASE,

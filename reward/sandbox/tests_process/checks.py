@@ -17,7 +17,7 @@ def run(job: dict[str, Any], link: Link) -> None:
 
     ``job`` has ``code`` and one of: ``tests`` (source), with ``entry_point`` where they define ``check(candidate)``;
     ``inputs`` and ``outputs`` of a program; those of a function, ``fn_name``. ``tests`` come with ``setup``,
-    ``helpers`` and ``plan`` (``source.plan``).
+    ``helpers``, ``plan`` (``source.plan``) and ``owed``, the names that the code is to define.
 
     Raises:
         Stopped: the time was over, whatever the tests made of it.
@@ -60,7 +60,10 @@ def _is_missing(error: BaseException, job: dict[str, Any], link: Link) -> bool:
         return link.asked > 0
     if free_names.is_library(free_names.ALIASES.get(name, name)):
         return False
-    return name == entry if entry else name in suite.Plan.of(job).asked
+    if entry:
+        return bool(name == entry)
+    asked = suite.Plan.of(job).asked
+    return bool(name in asked & set(job.get("owed", asked)))
 
 
 def _programs(job: dict[str, Any], link: Link) -> None:

@@ -270,3 +270,28 @@ def test_tests_that_the_harness_cannot_run_leave_the_sample_unscored() -> None:
 def test_the_rows_own_solution_is_its_example() -> None:
     assert RULES["code"].example(TESTS, {"solution": RIGHT}) == f"```python\n{RIGHT}\n```"
     assert RULES["code"].example(TESTS, {}) is None
+
+
+TWO = "def g(x):\n    return x\n" + RIGHT
+ASKS_F = [{"role": "user", "content": "Write f(x), which adds 1. The tests compare with what is expected."}]
+
+
+@pytest.mark.parametrize(
+    ("code", "tests", "extra", "score"),
+    [
+        (RIGHT, "assert f(1) == 2\nassert f(2) == expected_value", {}, None),
+        (RIGHT, "assert f(1) == helper(1)", {"solution": RIGHT}, None),
+        (RIGHT, "assert is_equal(f(1), 2)", {"messages": ASKS_F}, None),
+        ("def g(x):\n    return x", "assert f(1) == 2\nassert is_equal(f(1), 2)", {"messages": ASKS_F}, 0),
+        (RIGHT.replace("1", "2"), "assert f(1) == 2\nassert f(2) == expected_value", {}, 0),
+        (RIGHT, "assert g(f(1)) == 2", {}, 0),  # both may be what is asked for
+        (RIGHT, "assert g(f(1)) == 2", {"solution": TWO}, 0),
+        (RIGHT, "assert g(f(1)) == 2", {"messages": [{"role": "user", "content": "Write `f` and `g`."}]}, 0),
+        (RIGHT, "assert g(f(1)) == 2", {"messages": [{"role": "user", "content": "Write f(x) and a helper g."}]}, 0),
+        (RIGHT, "assert g(1) == 2", {"messages": ASKS_F}, 0),  # all that the tests ask for
+        (TWO, "assert g(f(1)) == 2", {"solution": TWO}, 1),
+    ],
+)
+def test_a_name_that_neither_tests_nor_code_define(code, tests, extra, score) -> None:
+    result = compute_score("code", f"```python\n{code}\n```", tests, extra)
+    assert (result["unscored"], result["score"]) == ((1, 0) if score is None else (0, score))
