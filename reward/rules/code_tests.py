@@ -198,13 +198,8 @@ def _asserts(tests: Any, fields: dict[str, Any], extra: Extra) -> dict[str, Any]
     if entry is not None and not isinstance(entry, str):
         raise GroundTruthError(f"entry_point is {str(entry)[:60]!r}: give the name of the function, as text")
     plan = _plan(text, setup, prompt(extra), entry or "")
-    return {
-        "tests": text,
-        "entry_point": entry,
-        "setup": setup,
-        **plan,
-        "owed": _owed(f"{setup}\n{text}", plan["plan"], extra),
-    }
+    owed = _owed(f"{setup}\n{text}", plan["plan"], extra)
+    return {"tests": text, "entry_point": entry, "setup": setup, **plan, "owed": owed}
 
 
 def _owed(tests: str, plan: dict[str, Any], extra: Extra) -> list[str]:

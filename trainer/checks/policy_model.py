@@ -14,7 +14,24 @@ from trainer.user_error import UserError
 
 def faults(name: str, model: models.Model) -> list[str]:
     """Return why ``model``, which the user calls ``name``, cannot be trained, as far as its files tell."""
-    return [f"--model {shown(name)}: {each}" for each in _faults(name, model)]
+    return [f"--model {shown(name)}: {each}" for each in [*_faults(name, model), *_of_quantisation(model.config)]]
+
+
+def tokenizer_faults(tokenizer: Any, config: dict[str, Any]) -> list[str]:
+    """Return why a tokenizer writes no prompts for the model of ``config``, a ``config.json``."""
+    if not getattr(tokenizer, "chat_template", None):
+        return ["its tokenizer has no chat template (chat_template.jinja); give a chat model"]
+    found, again = [], "put the publisher's there again"
+    try:
+        text = tokenizer.apply_chat_template([{"role": "user", "content": "?"}], tokenize=False)
+        if "?" not in text:
+            found.append(f"its chat template leaves out what is asked; {again}")
+    except Exception as error:  # of a stranger's template
+        found.append(f"its tokenizer and chat template write no prompt ({reason(error)}); {again}")
+    size, most = config.get("text_config", config).get("vocab_size"), max(tokenizer.get_vocab().values(), default=0)
+    if models.is_size(size) and most >= size:
+        found.append(f"config.json has a vocab_size of {size:,}, and its tokenizer a token of number {most:,}; {again}")
+    return found
 
 
 def require_answers(command: str, name: str, folder: str) -> None:
@@ -29,19 +46,26 @@ def require_answers(command: str, name: str, folder: str) -> None:
         config = json.loads((Path(folder) / "config.json").read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
         raise UserError(f"{command}: {shown(name)}: config.json cannot be read: {reason(error)}") from None
-    if found := _faults(folder, models.Model(folder, config)) or _of_template(folder):
+    if found := _faults(folder, models.Model(folder, config)) or _of_tokenizer(folder, config):
         raise UserError(*(f"{command}: {shown(name)}: {each}" for each in found))
 
 
-def _of_template(folder: str) -> list[str]:
+def _of_tokenizer(folder: str, config: dict[str, Any]) -> list[str]:
     try:
         tokenizer = transformers().AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
-        if not getattr(tokenizer, "chat_template", None):
-            return ["its tokenizer has no chat template (chat_template.jinja); give a chat model"]
-        text = tokenizer.apply_chat_template([{"role": "user", "content": "?"}], tokenize=False)
-    except Exception as error:  # of a stranger's tokenizer or template
-        return [f"its tokenizer and chat template write no prompt ({reason(error)}); put the publisher's there again"]
-    return [] if "?" in text else ["its chat template leaves out what is asked; put the publisher's there again"]
+    except Exception as error:  # of a stranger's tokenizer
+        return [f"its tokenizer cannot be read ({reason(error)}); put the publisher's there again"]
+    return tokenizer_faults(tokenizer, config)
+
+
+def _of_quantisation(config: dict[str, Any]) -> list[str]:
+    """Return why weights cannot be trained as they are; answers can be had of them."""
+    quantised = config.get("quantization_config")
+    if not quantised:
+        return []
+    how = quantised.get("quant_method") if isinstance(quantised, dict) else None
+    what = f"quantised ({shown(how, 40)})" if how else "quantised"
+    return [f"its weights are {what} and cannot be trained; give the model that they were made from"]
 
 
 def _faults(name: str, model: models.Model) -> list[str]:

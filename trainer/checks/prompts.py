@@ -8,7 +8,8 @@ from data.report import Lengths, report
 from environments.tools.spec import Schema
 from reward.model.imports import transformers
 from reward.support.secret import excerpt
-from trainer.checks import tools_check
+from reward.support.wording import shown
+from trainer.checks import policy_model, tools_check
 from trainer.settings.settings import Settings
 from trainer.user_error import UserError
 
@@ -31,7 +32,11 @@ def tell_of(
     name, library = settings.text("MODEL_PATH"), transformers()
     try:
         tokenizer = library.AutoTokenizer.from_pretrained(model.path, trust_remote_code=False)
+        if found := policy_model.tokenizer_faults(tokenizer, model.config):
+            raise UserError(*(f"--model {shown(name)}: {each}" for each in found))
         summary = report(*files, tokenizer, limit, tools or None)
+    except UserError:
+        raise
     except Exception as error:  # of a stranger's tokenizer or template
         reason = str(error).strip().splitlines() or [type(error).__name__]
         raise UserError(

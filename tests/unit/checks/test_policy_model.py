@@ -86,7 +86,7 @@ def test_weights_that_are_none(content, says, sound, tmp_path) -> None:
         ("chat_template.jinja", "", "has no chat template"),
         ("chat_template.jinja", "{% for x in %}", "its tokenizer and chat template write no prompt"),
         ("chat_template.jinja", "{{ 'hello' }}", "its chat template leaves out what is asked"),
-        ("tokenizer_config.json", '{"tokenizer_class": 5}', "its tokenizer and chat template write no prompt"),
+        ("tokenizer_config.json", '{"tokenizer_class": 5}', "its tokenizer cannot be read"),
         ("config.json", '{"model_type": "foo"}', "model_type 'foo' is unknown"),
         ("config.json", "{", "config.json cannot be read"),
     ],

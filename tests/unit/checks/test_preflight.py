@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -133,5 +134,27 @@ def test_a_model_without_a_chat_template(tmp_path, small_model) -> None:
             file.unlink(missing_ok=True)
         else:
             file.write_text(json.dumps({**json.loads(file.read_text()), "chat_template": None}))
-    with pytest.raises(UserError, match=r"its tokenizer cannot make prompts of the data: .*chat.template"):
+    with pytest.raises(UserError, match="its tokenizer has no chat template"):
+        made(tmp_path, model, DATA=data(tmp_path, sums(60)))
+
+
+@pytest.mark.parametrize(
+    ("file", "changes", "says"),
+    [
+        ("tokenizer_config.json", {"chat_template": ""}, "its tokenizer has no chat template"),
+        ("tokenizer_config.json", {"chat_template": 5}, "its tokenizer and chat template write no prompt"),
+        ("tokenizer_config.json", {"chat_template": "hello"}, "its chat template leaves out what is asked"),
+        ("config.json", {"vocab_size": 90}, "config.json has a vocab_size of 90, and its tokenizer a token of number "),
+        ("config.json", {"quantization_config": {"quant_method": "gptq"}}, "quantised (gptq) and cannot be trained"),
+    ],
+)
+def test_a_model_that_would_fail_later(tmp_path, small_model, file, changes, says) -> None:
+    model = tmp_path / "model"
+    shutil.copytree(small_model, model)
+    (model / "chat_template.jinja").unlink(missing_ok=True)
+    text = json.loads((small_model / file).read_text())
+    if file == "config.json":
+        shutil.copy(small_model / "chat_template.jinja", model)
+    (model / file).write_text(json.dumps(text | changes))
+    with pytest.raises(UserError, match=re.escape(says)):
         made(tmp_path, model, DATA=data(tmp_path, sums(60)))
