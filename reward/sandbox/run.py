@@ -44,7 +44,11 @@ def environment() -> dict[str, str]:
     return given
 
 
-_pool = Pool(max(2, os.cpu_count() or 2), lambda: Worker(command("tests_process.harness", SECONDS), environment()))
+def _worker() -> Worker:
+    return Worker(command("tests_process.harness", SECONDS), environment())
+
+
+_pool = Pool(max(2, os.cpu_count() or 2), _worker)
 
 
 def run_tests(job: dict[str, Any]) -> TestResult:

@@ -281,6 +281,10 @@ WORDS = {
 
 # --- raw overrides: of keys that are not there, or that verl cannot do without ---
 KEYS = {
+    "custom_reward_function.path=mine.py": "verl does not read custom_reward_function any more; take --reward_fn",
+    "reward_model.enable=true": "verl does not read reward_model any more; take --reward_model",
+    "+reward_model.path=x": "verl does not read reward_model any more",
+    "sandbox_fusion.url=http://127.0.0.1": "take settings of reward.sandbox_fusion",
     f"+{A}.banana=1": f"{A}.banana: verl has no such setting",
     f"+{A}.clip_ration=0.2": "did you mean",
     f"++{A}.optim.learning_rate=1": "verl has no such setting",
@@ -667,7 +671,6 @@ EXAMPLES = (
     "critic.profiler.enable=True",
     "critic.ulysses_sequence_parallel_size=2",
     "critic.use_dynamic_bsz=True",
-    "custom_reward_function.name=compute_score",
     "data.custom_cls.name=RLHFDataset",
     "data.dataloader_num_workers=0",
     "data.filter_overlong_prompts=True",

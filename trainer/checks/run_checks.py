@@ -20,6 +20,7 @@ from trainer.settings.batch_shape_rules import shape_faults
 from trainer.settings.no_effect import without_effect
 from trainer.settings.settings import Settings
 from trainer.settings.verl_schema import config_files
+from trainer.settings.verl_schema import unread as verls_unread
 from trainer.user_error import UserError
 
 GIB = 1 << 30
@@ -61,6 +62,8 @@ def run_checks(
     findings += more
     if idle := without_effect(settings.values, settings.given, settings.reward.kind):
         findings.append(Finding("settings", "warn", idle))
+    if unread := verls_unread.told(settings.overrides):
+        findings.append(Finding("settings", "warn", unread))
     if plan is None or run is None or any(finding.what == "config" for finding in findings):
         return CheckResult((*findings, *([] if settings.dry_run else guarded("disk", partial(_space, settings, 0)))))
     configs: list[DictConfig] = []

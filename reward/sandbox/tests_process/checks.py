@@ -63,7 +63,8 @@ def _is_missing(error: BaseException, job: dict[str, Any], link: Link) -> bool:
     if entry:
         return bool(name == entry)
     asked = suite.Plan.of(job).asked
-    return bool(name in asked & set(job.get("owed", asked)))
+    wanted = set(job.get("owed", asked))
+    return name in asked and (name in wanted or not wanted <= link.defined)
 
 
 def _programs(job: dict[str, Any], link: Link) -> None:

@@ -42,6 +42,7 @@ class Link:
         self.unsettled: dict[int, tuple[str, BaseException]] = {}  # callable -> its name, how its last call failed
         self.errors: list[BaseException] = []  # of the code
         self.asked = 0
+        self.defined: frozenset[str] = frozenset()  # names of the code's
         self.randomness: Randomness | None = None  # of tests that seed it
         self.interpreter: InterpreterState | None = None  # of tests that set its limits
         self.records: Records = Records("t")

@@ -183,6 +183,7 @@ def _load(plan: Plan, code: str, link: Link) -> tuple[set[str], dict[str, Any]]:
     if type(names) is not list or type(modules) is not dict:
         raise CodeError("no answer")
     defined = {name for name in names if wire.is_name(name)}
+    link.defined = frozenset(defined)
     entry = METHOD.sub(r"\1", plan.entry)
     if entry and entry not in defined:
         raise CodeError(f"it does not define {entry}")

@@ -8,6 +8,7 @@ import asyncio
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -47,6 +48,9 @@ def run_at(step: int, frequency: int, model: Path, folder: Path) -> tuple[Any, l
     saved: list[int] = []
 
     class Recording(KitPPOTrainer):
+        llm_server_manager = SimpleNamespace(server_handles=[])
+        actor_rollout_wg = None  # asked for no weights, as no server has any
+
         def _save_checkpoint(self) -> None:
             saved.append(self.global_steps)
 

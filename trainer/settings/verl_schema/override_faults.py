@@ -12,10 +12,20 @@ from trainer.settings.verl_schema import types, values
 COMPOSITE = "reward.custom_reward_function.reward_kwargs.composite"
 
 
+# Sections that verl still lists and this trainer of verl's does not read -> what to take.
+MOVED = {
+    "custom_reward_function": "--reward_fn path.py:name",
+    "reward_model": "--reward_model, or settings of reward.reward_model",
+    "sandbox_fusion": "settings of reward.sandbox_fusion",
+}
+
+
 def of_setting(key: str, value: object, known: Mapping[str, object], new: bool) -> list[str]:
     """Return what is wrong with ``value`` for ``key``; ``new`` is a key with a plus, which may be one of nobody's."""
     if key not in known and not new:
         return [no_such(key, known)]
+    if (section := key.partition(".")[0]) in MOVED:
+        return [f"{key}: verl does not read {section} any more; take {MOVED[section]}"]
     if key == COMPOSITE or key.startswith(f"{COMPOSITE}."):
         return _of_composite(key, value)
     now = known.get(key)
