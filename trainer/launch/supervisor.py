@@ -19,6 +19,7 @@ from trainer.cpu.fork_client import STAND_IN
 from trainer.driver import prompt_tools
 from trainer.launch import processes
 from trainer.launch.environment import of_device, of_engine, of_node, of_person, of_workers
+from trainer.launch.hang.watch import HangWatch
 from trainer.launch.root_cause import Cause, describe
 from trainer.monitor.progress import Progress
 from trainer.runs import checkpoints
@@ -42,6 +43,10 @@ class Paused(Exception):
 
 class RunFailed(Exception):
     """verl ended with an error; the message is what the person reads."""
+
+
+class HangError(RunFailed):
+    """Nothing moved for longer than ``--hang_timeout``."""
 
 
 class AlarmError(RunFailed):
@@ -120,10 +125,12 @@ def train(
     Raises:
         RunFailed: verl ended with an error.
         AlarmError: an alarm of ``--stop_on`` was raised.
+        HangError: nothing moved for longer than ``--hang_timeout``.
         Paused: the run saved and stopped by itself.
         Stopped: from the signal handler; the caller ends the processes.
     """
     stop_on = settings.words("STOP_ON")
+    hang = HangWatch(progress.folder, settings.integer_or_none("HANG_TIMEOUT"), progress.say)
     with redact.open_log(progress.log, "ab") as output:
         process = subprocess.Popen(
             [sys.executable, "-m", "trainer.launch.watchdog", str(tmp), *command(settings, run, python)],
@@ -140,6 +147,8 @@ def train(
             on_poll()
             if _waits_for_ever(progress):
                 raise RunFailed(describe(progress.log_text(), 1, str(progress.log)))
+            if why := hang.look(progress):
+                raise HangError(f"{why}; ended by --hang_timeout{_saved(run)}")
             for alarm in progress.alarms:
                 if alarm.name in stop_on:
                     raise AlarmError(

@@ -59,7 +59,7 @@ class Progress:
         self._offsets[self.events] = self.events.stat().st_size if self.events.is_file() else 0
         self.ending: events.Event | None = None  # a stop or a failure
         self.phase = "starting Ray"
-        self.start = self.phase_start = self._last = time.monotonic()
+        self.start = self.phase_start = self._last = self.moved = time.monotonic()
         self._watch = Watch()
         for step, data in rows(self._new_lines(self.metrics)):
             self.curves.add(step, data)
@@ -92,6 +92,7 @@ class Progress:
             self._tell(f"still at: {self.phase}")
 
     def _take(self, event: events.Event) -> None:
+        self.moved = time.monotonic()
         if event.kind == "phase" and event.fields["name"] in PHASES:
             self._enter(PHASES[event.fields["name"]])
             self._tell(self.phase)
@@ -101,6 +102,7 @@ class Progress:
             self.ending = event
 
     def _step(self, step: int, data: dict[str, Any]) -> None:
+        self.moved = time.monotonic()
         validation = held_out(step, data)
         if validation is not None:
             self.validations.append(validation)

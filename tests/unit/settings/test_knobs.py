@@ -32,7 +32,15 @@ def test_ppo_yaml_reads_every_knob() -> None:
     read_by_the_kit = {"DEVICE", "OUTPUT_DIR", "MODEL_PATH", "DATA", "VAL_DATA", "TOTAL_STEPS", "EPOCHS", "LOGGER"}
     read_by_the_kit |= {"MICRO_BATCH_SIZE", "NODE_RANK", "MASTER_ADDR", "RESUME", "DRY_RUN", "USE_API_REWARD"}
     read_by_the_kit |= {"REWARD_FN", "REWARD_CHECK", "RESULT_PATH", "EXPORT_STEP", "SYSTEM_PROMPT", "STOP_ON", "FORCE"}
-    read_by_the_kit |= {"MASTER_PORT", "NODE_ADDR", "JOIN_TIMEOUT", "INSECURE_RAY", "RAY_ADDRESS", "MAX_RESTARTS"}
+    read_by_the_kit |= {
+        "MASTER_PORT",
+        "NODE_ADDR",
+        "JOIN_TIMEOUT",
+        "INSECURE_RAY",
+        "RAY_ADDRESS",
+        "MAX_RESTARTS",
+        "HANG_TIMEOUT",
+    }
     read_by_the_kit |= {"WHEELHOUSE", "TRUST_CHECKPOINT", "REWARD_TIMEOUT"}
     read_by_the_kit |= {"MAX_TURNS", "ENV_EPISODES", "TOOLS", "MAX_CALLS", "TOOL_TIMEOUT", "MAX_TOOL_ANSWER"}
     read_by_the_kit |= {f"ENV_{word}" for word in ("NAME", "ARGS", "TIMEOUT", "INVALID", "PENALTY", "LANGUAGE")}

@@ -34,7 +34,7 @@ OF_THE_MACHINE = (
     *("ray_kwargs", "actor_rollout_ref.model.use_remove_padding", "actor_rollout_ref.model.override_config"),
     *("critic.model.use_remove_padding", "critic.model.override_config"),
 )
-NOT_COUNTED = {"FORCE", "MAX_RESTARTS", "MASTER_PORT", "REWARD_CHECK"}
+NOT_COUNTED = {"FORCE", "MAX_RESTARTS", "HANG_TIMEOUT", "MASTER_PORT", "REWARD_CHECK"}
 
 
 def folder(output: Path) -> Path:

@@ -1,0 +1,147 @@
+"""From stacks to a cause: which process holds up the others, and what to do."""
+
+import sysconfig
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from trainer import ROOT
+from trainer.launch.hang.stacks import Frame, Process
+
+MOST = 3  # lines of where processes wait
+# What a process is called -> what it is.
+ROLES = (
+    ("VLLM::", "vLLM's engine"),
+    ("HttpServer", "vLLM's server"),
+    ("BatchWorker", "rollout worker"),
+    ("AgentLoopWorker", "rollout worker"),
+    ("RewardLoopWorker", "reward worker"),
+    ("environments.tools.process", "tools"),
+    ("environments.episode_process", "environment"),
+    ("WorkerDict", "rank of actor and critic"),
+    ("TaskRunner", "driver"),
+    ("SimpleStorageUnit", "transfer queue"),
+    ("TransferQueueController", "transfer queue"),
+    ("raylet", "Ray"),
+    ("gcs_server", "Ray"),
+)
+COLLECTIVES = ("torch/distributed/distributed_c10d.py", "torch/distributed/_functional_collectives.py")
+# A thread whose innermost call is one of these waits for work, and holds up nobody.
+IDLE = (
+    ("threading.py", "wait"),
+    ("concurrent/futures/thread.py", "_worker"),
+    ("selectors.py", "select"),
+    ("queue.py", "get"),
+    ("ray/_private/worker.py", "main_loop"),
+    ("multiprocessing/connection.py", "wait"),
+)
+KIT = tuple(str(ROOT / name) for name in ("trainer", "reward", "environments", "data"))
+PACKAGES = tuple(sysconfig.get_paths()[name] for name in ("purelib", "platlib", "stdlib", "platstdlib"))
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """What is the matter, and what to do about it."""
+
+    cause: str
+    remedy: str
+
+
+def role(process: Process) -> str:
+    """Return what a process does in a run."""
+    return next((what for mark, what in ROLES if mark in process.title), "another process")
+
+
+def find(processes: Sequence[Process]) -> Diagnosis:
+    """Return the first cause that the stacks show, in the order in which one brings about another."""
+    for finder in (_stopped, _own_code, _collective, _data):
+        if found := finder(processes):
+            return found
+    return Diagnosis("no cause that is known shows in the stacks", "look at them, and at the end of train.log")
+
+
+def where(processes: Sequence[Process]) -> list[str]:
+    """Return in a few lines where the processes wait that are not idle, by what they do."""
+    waits = Counter((role(each), str(frame)) for each in processes if (frame := _busy(each)) is not None)
+    lines = [f"{what}{f' ({count} of them)' * (count > 1)}: {frame}" for (what, frame), count in waits.most_common()]
+    known = [line for line in lines if not line.startswith("another process")]
+    return (known or lines)[:MOST]
+
+
+def _stopped(processes: Sequence[Process]) -> Diagnosis | None:
+    stopped = [each for each in processes if each.is_stopped]
+    if not stopped:
+        return None
+    named = ", ".join(f"{role(each)} (process {each.pid})" for each in stopped[:MOST])
+    numbers = " ".join(str(each.pid) for each in stopped)
+    return Diagnosis(
+        f"stopped by a signal or a debugger: {named}", f"have them go on by kill -CONT {numbers}, or start again"
+    )
+
+
+def _own_code(processes: Sequence[Process]) -> Diagnosis | None:
+    """Somebody's reward function, tool or environment, deep in which a thread is."""
+    for process in processes:
+        for frames in process.threads:
+            own = next((frame for frame in frames if _is_users(frame)), None)
+            if own is None:
+                continue
+            if role(process) == "reward worker":
+                return Diagnosis(f"the reward function does not return: {own}", "give it a time limit of its own")
+            if role(process) in ("tools", "environment"):
+                flag = "--tool_timeout" if role(process) == "tools" else "--env_timeout"
+                return Diagnosis(f"{role(process)}: a call does not return: {own}", f"lower {flag}, or mend the call")
+    return None
+
+
+def _collective(processes: Sequence[Process]) -> Diagnosis | None:
+    """Ranks that wait for one another, and those that do something else."""
+    ranks = [each for each in processes if role(each) == "rank of actor and critic" and each.threads]
+    waiting = [each for each in ranks if _in_collective(each)]
+    if not waiting:
+        return None
+    behind = [each for each in ranks if each not in waiting]
+    call = next(frame for frames in waiting[0].threads for frame in frames if _is_collective(frame))
+    if not behind:
+        return Diagnosis(
+            f"{len(waiting)} ranks wait for one another in {call.function}, all of this machine's",
+            "look at the network and at the other machines; NCCL_DEBUG=INFO says more",
+        )
+    busy = _busy(behind[0])
+    doing = f", which is at {busy}" if busy else ", which is idle"
+    return Diagnosis(
+        f"{len(waiting)} of {len(ranks)} ranks wait in {call.function} for process {behind[0].pid}{doing}",
+        "it took another way than the others, or is slow: its stack says where",
+    )
+
+
+def _data(processes: Sequence[Process]) -> Diagnosis | None:
+    for process in processes:
+        if role(process) == "driver" and any(
+            frame.file.endswith("torch/utils/data/dataloader.py") for frames in process.threads for frame in frames
+        ):
+            return Diagnosis("the next prompts are not read", "look at the data's disk, and at its workers' stacks")
+    return None
+
+
+def _in_collective(process: Process) -> bool:
+    return any(_is_collective(frame) for frames in process.threads for frame in frames)
+
+
+def _is_collective(frame: Frame) -> bool:
+    return frame.file.endswith(COLLECTIVES) and not frame.function.startswith("_")
+
+
+def _busy(process: Process) -> Frame | None:
+    """Return the innermost call of the first thread that is not idle."""
+    return next((frames[0] for frames in process.threads if frames and not _is_idle(frames)), None)
+
+
+def _is_idle(frames: Sequence[Frame]) -> bool:
+    inner = frames[0]
+    return any(inner.file.endswith(file) and inner.function.rpartition(".")[2] == function for file, function in IDLE)
+
+
+def _is_users(frame: Frame) -> bool:
+    path = frame.file
+    return path.startswith("/") and not path.startswith((*PACKAGES, *KIT))

@@ -1,0 +1,114 @@
+"""The stacks of a run's processes on this machine, by py-spy, which stops none of them."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+SECONDS = 20.0  # for the stacks of one process
+AT_ONCE = 4
+LONGEST_TITLE = 160
+STOPPED = (psutil.STATUS_STOPPED, psutil.STATUS_TRACING_STOP)
+
+
+@dataclass(frozen=True)
+class Frame:
+    """One call of a stack."""
+
+    file: str
+    function: str
+    line: int
+
+    def __str__(self) -> str:
+        """Return it as a person looks for it."""
+        return f"{self.function} ({self.file}:{self.line})"
+
+
+@dataclass(frozen=True)
+class Process:
+    """A process and its threads; of each thread the innermost call comes first.
+
+    ``fault`` says why there are no stacks: it is no Python, or may not be looked into.
+    """
+
+    pid: int
+    title: str
+    status: str  # as psutil names it
+    threads: tuple[tuple[Frame, ...], ...] = ()
+    fault: str = ""
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether somebody has stopped it: SIGSTOP, or a debugger."""
+        return self.status in STOPPED
+
+
+def take(processes: Iterable[psutil.Process]) -> list[Process]:
+    """Return the processes with their stacks; those that have ended meanwhile are left out."""
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        return [each for each in pool.map(_look, processes) if each is not None]
+
+
+def _look(process: psutil.Process) -> Process | None:
+    try:
+        title, status = " ".join(process.cmdline()) or process.name(), process.status()
+        is_python = Path(process.exe()).name.startswith("python")
+    except psutil.Error:
+        return None
+    if status == psutil.STATUS_ZOMBIE:
+        return None
+    title = title.strip()[:LONGEST_TITLE]
+    if not is_python:
+        return Process(process.pid, title, status, fault="no Python")
+    try:
+        return Process(process.pid, title, status, parse(_dump(process.pid)))
+    except (OSError, ValueError, KeyError, TypeError, subprocess.SubprocessError) as error:
+        return Process(process.pid, title, status, fault=_reason(error))
+
+
+def _dump(pid: int) -> str:
+    spy = Path(sys.executable).with_name("py-spy")
+    command = [str(spy), "dump", "--nonblocking", "--json", "--pid", str(pid)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=True).stdout
+
+
+def parse(text: str) -> tuple[tuple[Frame, ...], ...]:
+    """Return the threads of what py-spy prints.
+
+    Raises:
+        ValueError: it is no JSON; KeyError, TypeError: of another form.
+    """
+    read: Sequence[dict[str, Any]] = json.loads(text)
+    return tuple(
+        tuple(Frame(str(each["filename"]), str(each["name"]), int(each["line"])) for each in thread["frames"])
+        for thread in read
+    )
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, subprocess.CalledProcessError):
+        said = [line for line in (error.stderr or "").splitlines() if line.strip()]
+        return said[0] if said else "py-spy failed"
+    if isinstance(error, subprocess.TimeoutExpired):
+        return f"py-spy took more than {SECONDS:g} s"
+    return f"py-spy: {error}"
+
+
+def written(processes: Sequence[Process]) -> str:
+    """Return all stacks as text."""
+    lines: list[str] = []
+    for process in processes:
+        lines.append(f"{process.pid} [{process.status}] {process.title}")
+        if process.fault:
+            lines.append(f"    no stacks: {process.fault}")
+        for number, frames in enumerate(process.threads):
+            lines.append(f"  thread {number}")
+            lines += [f"    {frame}" for frame in frames]
+        lines.append("")
+    return "\n".join(lines)

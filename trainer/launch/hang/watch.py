@@ -1,0 +1,50 @@
+"""Tells a hang from a slow run, and tells of it: once for as long as nothing moves."""
+
+import time
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+
+from reward.support import redact
+from reward.support.secret import scrub
+from trainer.launch import processes
+from trainer.launch.hang import diagnosis, stacks
+from trainer.monitor.progress import Progress
+
+BEFORE_STEPS = 3600.0  # seconds without a sign of life, before there is any history
+LEAST, TIMES = 600.0, 10.0  # afterwards: so much, or so many times the longest step
+LEARNT_FROM = 3  # steps
+
+
+def limit(progress: Progress) -> float:
+    """Return for how many seconds nothing may move: no event, no step."""
+    gaps = [after - before for before, after in pairwise(progress.step_ends)]
+    return max(LEAST, TIMES * max(gaps)) if len(gaps) >= LEARNT_FROM else BEFORE_STEPS
+
+
+class HangWatch:
+    """Looks whether the run in ``folder`` still moves; ``asked`` is ``--hang_timeout`` in seconds, if it was given."""
+
+    def __init__(self, folder: Path, asked: int | None, say: Callable[[str], None]) -> None:
+        self._folder, self._asked, self._say = folder, asked, say
+        self._told = 0.0  # when that had moved last of which was told
+
+    def look(self, progress: Progress) -> str:
+        """Return why the run is to end; empty while all is well, or where a hang is only told of."""
+        most = limit(progress) if self._asked is None else float(self._asked)
+        silent = time.monotonic() - progress.moved
+        if silent <= most or self._told == progress.moved:
+            return ""
+        self._told = progress.moved
+        found, lines = self._examine()
+        told = f"no progress for {silent:.0f} s ({progress.phase}): {found.cause}"
+        for line in (told, *(f"  {line}" for line in lines)):
+            self._say(line)
+        return told if self._asked is not None else ""
+
+    def _examine(self) -> tuple[diagnosis.Diagnosis, list[str]]:
+        taken = stacks.take(processes.descendants())
+        path = self._folder / f"stacks-{time.strftime('%Y%m%d-%H%M%S')}.txt"
+        redact.write_text(path, scrub(stacks.written(taken)))
+        found = diagnosis.find(taken)
+        return found, [*diagnosis.where(taken), f"{found.remedy}; all stacks: {path}"]
