@@ -93,6 +93,13 @@ def _no_action(curves: Curves) -> str:
     return ""
 
 
+def _failed_calls(curves: Curves) -> str:
+    calls, failed = curves.last("episode/calls", 3), curves.last("episode/failed_calls", 3)
+    if calls and failed and min(calls) > 0 and all(b >= 0.9 * a for a, b in zip(calls, failed, strict=True)):
+        return f"{failed[-1] / calls[-1]:.0%} of the calls of tools fail"
+    return ""
+
+
 def _cut(curves: Curves) -> str:
     last = curves.last("episode/cut", 3)
     if last and min(last) == 1.0:
@@ -155,6 +162,10 @@ ALARMS: dict[str, tuple[Rule, str]] = {
         "template or precision: look at overrides of actor_rollout_ref.rollout",
     ),
     "no_action": (_no_action, "look at rollouts/, and raise --max_turn_tokens, or say in the rules what an action is"),
+    "failed_calls": (
+        _failed_calls,
+        "look at rollouts/: arguments that do not fit, a tool that raises, or --tool_timeout",
+    ),
     "cut": (_cut, "raise --max_turns or --max_response_length, unless the environment has no end of its own"),
     "unscored": (_unscored, "see reward/unscored_* in metrics.jsonl for the reasons"),
     "memory": (_memory, "a leak: keep checkpoints close (--save_freq) and go on with --resume before it is full"),
