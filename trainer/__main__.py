@@ -140,7 +140,8 @@ def run(settings: Settings, head_node: HeadNode) -> int:
             say("exporting the model")
             folder = supervisor.export(made, environment=supervisor.of_fork(settings, python))
         except tuple(STATES) as ended:
-            reporter.close(progress, None, STATES[type(ended)], str(ended))
+            state = next(state for kind, state in STATES.items() if isinstance(ended, kind))
+            reporter.close(progress, None, state, str(ended))
             raise
     finally:
         supervisor.clean_up(tmp, traces)

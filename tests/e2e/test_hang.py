@@ -1,5 +1,6 @@
 """One rank of a real run is stopped in training: the launcher says so, and ends the run."""
 
+import json
 import subprocess
 import time
 from pathlib import Path
@@ -41,6 +42,7 @@ def test_a_rank_that_is_stopped_is_named(output: Path) -> None:
     assert process.returncode == 1, said
     assert f"stopped by a signal or a debugger: rank of actor and critic (process {ranks[1].pid})" in said
     assert "ended by --hang_timeout; --resume stuck goes on from " in said
+    assert json.loads((run / "summary.json").read_text())["state"] == "failed"
     (stacks,) = run.glob("stacks-*.txt")
     text = stacks.read_text()
     assert f"{ranks[1].pid} [stopped] " in text and "VLLM::" in text and text.count("thread 0") > 5

@@ -1,5 +1,6 @@
 """Weights that do not reach vLLM, and another temperature: each is noticed within a step, and nothing else is."""
 
+import json
 from pathlib import Path
 
 from tests.support.command import footprint, metrics, train_sh
@@ -35,4 +36,6 @@ def test_an_adapter_that_is_not_sent_stops_the_run(output: Path) -> None:
     result = train_sh(*run, timeout=600, OUTPUT_DIR=str(output), FAULTS="adapter", PYTHONPATH=FAULTS)
     assert result.status == 1, result.out + result.err
     assert "ALARM off_policy: after the weight sync, " in result.out + result.err
+    assert "ended at step 1 by --stop_on off_policy: after the weight sync, 42 of 80 weights" in result.err
+    assert json.loads((output / "runs" / "bare" / "summary.json").read_text())["state"] == "failed"
     assert max(metrics(output / "runs" / "bare")) <= 2
