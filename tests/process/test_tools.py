@@ -257,6 +257,15 @@ def test_what_code_defines_lives_for_an_episode(spec: ToolsSpec) -> None:
     assert use(spec, work) == [["42", "'kept'"], ["5", "[]"]]
 
 
+def test_an_error_names_the_line_of_the_call_it_happened_in(spec: ToolsSpec) -> None:
+    async def work(boxes: Toolboxes) -> list[list[str]]:
+        await boxes.call("a", [python("def f():\n    x = 1\n    return 1 / 0")])
+        return [await boxes.call("a", [python("y = 2\nf()"), python("import sys\nsys.stdout.close()"), python("y")])]
+
+    [answers] = use(spec, work)
+    assert answers == ["Error: ZeroDivisionError: division by zero (line 2: f())", "", "2"]
+
+
 ESCAPES = [
     "import socket; socket.socket()",
     "import subprocess; subprocess.run(['/bin/true'])",

@@ -32,16 +32,15 @@ def tell_of(
     name, library = settings.text("MODEL_PATH"), transformers()
     try:
         tokenizer = library.AutoTokenizer.from_pretrained(model.path, trust_remote_code=False)
-        if found := policy_model.tokenizer_faults(tokenizer, model.config):
-            raise UserError(*(f"--model {shown(name)}: {each}" for each in found))
-        summary = report(*files, tokenizer, limit, tools or None)
-    except UserError:
-        raise
+        faults = policy_model.tokenizer_faults(tokenizer, model.config)
+        summary = None if faults else report(*files, tokenizer, limit, tools or None)
     except Exception as error:  # of a stranger's tokenizer or template
         reason = str(error).strip().splitlines() or [type(error).__name__]
         raise UserError(
             f"--model {name}: its tokenizer cannot make prompts of the data: {excerpt(reason[0], 300)}"
         ) from None
+    if summary is None:
+        raise UserError(*(f"--model {shown(name)}: {fault}" for fault in faults))
     if tools and (fault := tools_check.template_fault(tokenizer, tools, {})):
         raise UserError(f"--model {name}: {fault}")
     lines = summary.of_episodes() if settings.text("ENV_NAME") else summary.lines(settings.text("REWARD_FN"))

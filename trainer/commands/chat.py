@@ -28,7 +28,7 @@ def run(settings: Settings, words: Sequence[str]) -> int:
     if not words and "MODEL_PATH" not in settings.given:
         raise UserError("chat: with which model? ./train.sh chat RUN, or a folder, or a model of the hub")
     name = words[0] if words else settings.text("MODEL_PATH")
-    asked, trained = settings, settings
+    trained = settings
     with contextlib.suppress(UserError):  # of a run whose settings do not hold any more; its model does
         trained = with_what_the_run_was_given(settings, name)
     if fault := environment_spec.name_fault(trained):
@@ -37,7 +37,7 @@ def run(settings: Settings, words: Sequence[str]) -> int:
     folder, called = select_checkpoint.model(settings, "chat", name, tell)
     policy_model.require_answers("chat", called, folder)
     tools_check.require_calls("chat", called, folder, tools)
-    talk = _talk(asked, trained, folder)
+    talk = _talk(settings, trained, folder)
     by_hand = sys.stdin.isatty()
     if by_hand:
         print(f"{called} ({talk.hint})")

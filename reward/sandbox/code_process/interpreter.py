@@ -7,7 +7,6 @@ its own: whoever reads them believes no more than that they are texts.
 
 import ast
 import builtins
-import io
 import json
 import linecache
 import os
@@ -16,20 +15,13 @@ import types
 from typing import Any
 
 from reward.sandbox import lockdown
+from reward.sandbox.code_process.printed import Printed
 from reward.sandbox.tests_process import folders
 from reward.worker_pool import parent_death
 
 REQUESTS, ANSWERS = 3, 4
 MOST_PRINTED = 1 << 16  # characters of what one piece prints
-NAME = "<code>"
-
-
-class Printed(io.StringIO):
-    """What the code prints, up to a limit."""
-
-    def write(self, text: str) -> int:
-        """Keep ``text``; drop what is too much."""
-        return super().write(text) if self.tell() < MOST_PRINTED else len(text)
+NAME = "<call {}>"  # of a piece, as of a file
 
 
 class Interpreter:
@@ -37,37 +29,38 @@ class Interpreter:
 
     def __init__(self) -> None:
         self._module = types.ModuleType("__main__")
+        self._calls = 0
         sys.modules["__main__"] = self._module
         vars(builtins).update(exit=sys.exit, quit=sys.exit)  # which site would define
 
     def run(self, code: str) -> dict[str, str]:
         """Return what ``code`` prints, with the value of its last expression, and its error or an empty text."""
-        printed = Printed()
-        sys.stdout = sys.stderr = printed
+        self._calls += 1
+        sys.stdout = sys.stderr = printed = Printed(MOST_PRINTED)
         error = ""
         try:
-            value = self._execute(code)
+            value = self._execute(code, NAME.format(self._calls))
             if value is not None:
                 print(repr(value))
         except BaseException as raised:  # SystemExit, or whatever the code makes
-            error = _told(raised, code)
-        return {"printed": printed.getvalue()[:MOST_PRINTED].rstrip("\n"), "error": error}
+            error = _told(raised, NAME.format(self._calls), code)
+        return {"printed": printed.take().rstrip("\n"), "error": error}
 
-    def _execute(self, code: str) -> Any:
-        linecache.cache[NAME] = (len(code), None, code.splitlines(keepends=True), NAME)
-        tree = ast.parse(code, NAME)
+    def _execute(self, code: str, name: str) -> Any:
+        linecache.cache[name] = (len(code), None, code.splitlines(keepends=True), name)
+        tree = ast.parse(code, name)
         last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
-        exec(compile(tree, NAME, "exec"), self._module.__dict__)
+        exec(compile(tree, name, "exec"), self._module.__dict__)
         if last is None:
             return None
         assert isinstance(last, ast.Expr)
-        return eval(compile(ast.Expression(last.value), NAME, "eval"), self._module.__dict__)
+        return eval(compile(ast.Expression(last.value), name, "eval"), self._module.__dict__)
 
 
-def _told(error: BaseException, code: str) -> str:
-    """Return the error in one line, with the line of the code that raised it."""
+def _told(error: BaseException, name: str, code: str) -> str:
+    """Return the error in one line, with the line of this call's ``code`` that raised it, or called what raised it."""
     try:
-        text, at = str(error), error.lineno if isinstance(error, SyntaxError) else _line(error)
+        text, at = str(error), error.lineno if isinstance(error, SyntaxError) else _line(error, name)
         if isinstance(error, SyntaxError):
             text = str(error.msg)
         lines = code.splitlines()
@@ -77,10 +70,10 @@ def _told(error: BaseException, code: str) -> str:
         return "an error that cannot be shown"
 
 
-def _line(error: BaseException) -> int:
+def _line(error: BaseException, name: str) -> int:
     at, trace = 0, error.__traceback__
     while trace is not None:
-        if trace.tb_frame.f_code.co_filename == NAME:
+        if trace.tb_frame.f_code.co_filename == name:
             at = trace.tb_lineno
         trace = trace.tb_next
     return at

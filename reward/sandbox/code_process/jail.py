@@ -15,6 +15,7 @@ from reward.sandbox import wire
 from reward.sandbox.code_process import program
 from reward.sandbox.code_process.callbacks import Callback, CallbackIterator
 from reward.sandbox.code_process.operations import OPERATIONS, restore, set_interpreter
+from reward.sandbox.code_process.printed import Printed
 from reward.sandbox.free_names import bind_missing
 from reward.sandbox.objects import ERRORS, base_name
 from reward.sandbox.operators import OPERATORS as FORWARDED
@@ -51,7 +52,7 @@ class Jail:
         """Answer until the other side is gone."""
         gc.freeze()  # a collection would copy all pages that are shared with the server
         vars(builtins).update(exit=sys.exit, quit=sys.exit)  # which site would define
-        sys.stdin, sys.stdout = io.StringIO(), Printed()
+        sys.stdin, sys.stdout = io.StringIO(), Printed(MOST_PRINTED)
         while line := self._calls.readline():
             self._answer(wire.unpack(line))
 
@@ -267,21 +268,6 @@ class Jail:
                 raise error
             self._answer(request)
         os._exit(0)
-
-
-class Printed(io.StringIO):
-    """What the code prints in a call, up to a limit."""
-
-    def write(self, text: str) -> int:
-        """Keep ``text``; drop what is too much."""
-        return super().write(text) if self.tell() < MOST_PRINTED else len(text)
-
-    def take(self) -> str:
-        """Return all of it, and forget it."""
-        text = self.getvalue()[:MOST_PRINTED] if self.tell() else ""
-        self.seek(0)
-        self.truncate()
-        return text
 
 
 def _text(error: BaseException) -> str:
