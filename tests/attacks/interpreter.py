@@ -23,7 +23,7 @@ FRAMES = {
     "the end of an episode": 'b\'{{"error": "over"}}\\n\'',
     "an answer ahead": 'b\'{{"printed": "ahead", "error": ""}}\\n\' * 100',
     "not UTF-8": "b'\\xff\\xfe\\n'",
-    "UTF-16": "'{{\"printed\": \"a\", \"error\": \"\"}}\\n'.encode('utf-16')",
+    "UTF-16": '\'{{"printed": "a", "error": ""}}\\n\'.encode(\'utf-16\')',
     "NUL": "b'\\0' * 5000 + b'\\n'",
     "half a frame": 'b\'{{"printed": "\'',
     "control characters": 'b\'{{"printed": "\\\\u001b[2J\\\\u0007\\\\u009b", "error": "\\\\u001b]0;x\\\\u0007"}}\\n\'',
