@@ -4,8 +4,9 @@ Two programs that compute the same model differ by rounding: by how much is lear
 known of the type.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from statistics import median
+from typing import Any
 
 LEARNT_FROM = 5  # steps
 TIMES = 10.0  # the usual difference
@@ -31,3 +32,12 @@ class Band:
         if not learnt and difference <= high:
             self.first.append(difference)
         return limit
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return what a checkpoint keeps."""
+        return asdict(self)
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go on from a checkpoint, unless that run computed in another type."""
+        if state["dtype"] == self.dtype:
+            self.first = [float(difference) for difference in state["first"]]

@@ -267,7 +267,7 @@ class KitPPOTrainer(validation.Validating, PPOTrainerSync):  # type: ignore[misc
             state.restore(checkpointing.resumed_folder(self.config.trainer, self.global_steps), self._stateful())
 
     def _stateful(self) -> dict[str, Any]:
-        parts: dict[str, Any] = {"running_rewards": self.running}
+        parts: dict[str, Any] = {"running_rewards": self.running, "off_policy": self.band}
         if self.config.algorithm.use_kl_in_reward:
             parts["kl_controller"] = self.kl_ctrl_in_reward
         if self.zscores is not None:

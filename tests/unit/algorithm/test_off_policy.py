@@ -1,5 +1,6 @@
 """How far vLLM's probabilities may be from the actor's: learnt, and bounded."""
 
+import json
 import random
 
 import pytest
@@ -39,6 +40,17 @@ def test_what_is_wrong_from_the_first_step_is_not_learnt() -> None:
     band = Band("float32")
     for _ in range(20):
         assert band.limit(0.2) == BOUNDS["float32"][1]
+
+
+def test_a_resumed_run_has_the_band_of_the_first() -> None:
+    first, resumed, other = Band("float32"), Band("float32"), Band("bfloat16")
+    for _ in range(3):
+        first.limit(3e-4)
+    for band in (resumed, other):
+        band.load_state_dict(json.loads(json.dumps(first.state_dict())))
+    limits = [first.limit(3e-4) for _ in range(4)]
+    assert limits == [resumed.limit(3e-4) for _ in range(4)] == pytest.approx([5e-3, 5e-3, 3e-3, 3e-3])
+    assert not other.first
 
 
 def alarms(**last: float) -> list[str]:
