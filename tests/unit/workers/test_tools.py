@@ -143,6 +143,51 @@ def test_the_form_of_calls_is_taken_from_the_template(form: str) -> None:
     assert asyncio.run(CallFormat.of(tokenizer, SCHEMAS, {})).name == form
 
 
+OLD, NEW = (tool_templates.mistral(of_calls) for of_calls in tool_templates.OF_MISTRAL)
+TWO = [("calculate", {"expression": "1+2"}), ("calculate", {"expression": "{[3"})]
+VLLM_FORMS = [
+    pytest.param(tool_templates.llama(), "llama3_json", '{"name": "%s", "parameters": %s}', "; ", "%s", id="llama"),
+    pytest.param(
+        OLD, "mistral", '{"name": "%s", "arguments": %s, "id": "abcdefghi"}', ", ", "[TOOL_CALLS] [%s]", id="old"
+    ),
+    pytest.param(NEW, "mistral", "[TOOL_CALLS]%s[ARGS]%s", "", "%s", id="new"),
+]
+
+
+@pytest.mark.parametrize(("tokenizer", "name", "one", "between", "around"), VLLM_FORMS)
+def test_calls_that_verl_does_not_read_are_read_by_vllm(
+    tokenizer: Any, name: str, one: str, between: str, around: str
+) -> None:
+    calls = asyncio.run(CallFormat.of(tokenizer, SCHEMAS, {}))
+    assert calls.name == name
+
+    def read(text: str) -> tuple[str, list[tuple[str, Any]], bool]:
+        tokens = tokenizer.encode(f"{text}{tokenizer.eos_token}", add_special_tokens=False)
+        words, found, unreadable = asyncio.run(calls.read(tokens))
+        return words, [(call.name, json.loads(call.arguments)) for call in found], unreadable
+
+    for some in (TWO[:1], TWO, TWO[::-1]):
+        assert read(around % between.join(one % (name, json.dumps(given)) for name, given in some)) == ("", some, False)
+    assert read('It is {"a": 46}.') == ('It is {"a": 46}.', [], False)
+    assert read({"llama3_json": "<|python_tag|>calcul", "mistral": "[TOOL_CALLS]"}[name])[1:] == ([], True)
+
+
+@pytest.mark.parametrize("tokenizer", [tool_templates.llama(), OLD, NEW], ids=["llama", "old", "new"])
+def test_what_follows_a_call_is_as_the_template_writes_it(tokenizer: Any) -> None:
+    heard = [{"role": "tool", "name": "calculate", "content": text} for text in ("46", "7")]
+    call = {"type": "function", "id": "call00001", "function": {"name": "calculate", "arguments": {"expression": "1"}}}
+    said = {"role": "assistant", "content": "", "tool_calls": [call]}
+
+    def render(messages: list[dict[str, Any]], more: bool) -> list[int]:
+        text = tokenizer.apply_chat_template(messages, tools=SCHEMAS, tokenize=False, add_generation_prompt=more)
+        return list(tokenizer.encode(text, add_special_tokens=False))
+
+    whole = render([*ASKED, said, *({**m, "tool_call_id": "call00001"} for m in heard)], True)
+    prompt, turn = render(ASKED, True), render([*ASKED, said], False)
+    assert whole[: len(prompt)] == turn[: len(prompt)] == prompt
+    assert TurnTokens(tokenizer).following(turn[len(prompt) :], heard) == whole[len(turn) :]
+
+
 @pytest.mark.parametrize(
     ("template", "why"),
     [
@@ -151,7 +196,7 @@ def test_the_form_of_calls_is_taken_from_the_template(form: str) -> None:
         (
             f"{tool_templates.START}{tool_templates.OF_CALLS}{{{{ '!' + call.function.name }}}}"
             f"{{% endfor %}}{tool_templates.END}",
-            "no parser of verl's",
+            "no parser of verl's or vLLM's",
         ),
     ],
 )

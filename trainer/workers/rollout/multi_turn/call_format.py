@@ -1,9 +1,10 @@
-"""How a model writes its calls of tools: taken from its chat template, read by verl's parsers."""
+"""How a model writes its calls of tools: taken from its chat template, read by verl's parsers or vLLM's."""
 
 import json
 import logging
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from verl.experimental.agent_loop import tool_parser
@@ -11,12 +12,14 @@ from verl.tools.schemas import OpenAIFunctionToolSchema
 
 from environments.tools.calls import Call
 from environments.tools.spec import Schema
+from trainer.workers.rollout.multi_turn import vllm_parser
 
 WANTED = "--tools needs a model that was made for them"
 logger = logging.getLogger(__name__)
 NAME, EXAMPLE = "weather", {"location": "Rome", "days": 3}
 MARKS = re.compile(
     r"<\|?tool_calls?[\w|]*>|<\|tool_calls_section_begin\|>|<minimax:tool_call>|<seed:tool_call>|<function="
+    r"|\[TOOL_CALLS\]|<\|python_tag\|>"
 )
 PROBE: Schema = {
     "type": "function",
@@ -40,38 +43,52 @@ logging.getLogger(tool_parser.__file__).setLevel(logging.CRITICAL)
 class CallFormat:
     """Reads the calls in a turn of a model; ``await CallFormat.of(...)`` makes one."""
 
-    def __init__(self, tokenizer: Any, schemas: Sequence[Schema], name: str) -> None:
-        self._tokenizer, self.name = tokenizer, name
+    def __init__(self, tokenizer: Any, schemas: Sequence[Schema], name: str, parser: Any) -> None:
+        self._tokenizer, self.name, self._parser = tokenizer, name, parser
         self._schemas = [OpenAIFunctionToolSchema.model_validate(schema) for schema in schemas]
         self._special = re.compile("|".join(map(re.escape, tokenizer.all_special_tokens)) or "(?!)")
-        self._parser = tool_parser.ToolParser.get_tool_parser(name, tokenizer)
-        self.stop_tokens: list[int] = list(self._parser.stop_token_ids)
+        self.stop_tokens: list[int] = list(parser.stop_token_ids)
 
     @classmethod
     async def of(cls, tokenizer: Any, schemas: Sequence[Schema], template_kwargs: Mapping[str, Any]) -> "CallFormat":
         """Return the format of a tokenizer's chat template, by the parser that reads back what it writes.
 
         Raises:
-            ValueError: the template has no place for tools, or writes calls in a form that no parser of verl's reads.
+            ValueError: the template has no place for tools, or writes calls in a form that no parser reads.
         """
         tokens = tokenizer.encode(_written(tokenizer, template_kwargs), add_special_tokens=False)
-        for name in tool_parser.ToolParser._registry:
+        for name, make in _parsers(tokenizer):
             try:
-                _, calls, _ = await cls(tokenizer, [PROBE], name).read(tokens)
+                parser = make()
+                _, calls, _ = await cls(tokenizer, [PROBE], name, parser)._read(tokens)
                 if [(call.name, json.loads(call.arguments)) for call in calls] == [(NAME, EXAMPLE)]:
-                    return cls(tokenizer, schemas, name)
+                    return cls(tokenizer, schemas, name, parser)
             except Exception:  # of a parser for another tokenizer
                 logger.debug("%s does not read these calls", name, exc_info=True)
-        known = ", ".join(tool_parser.ToolParser._registry)
-        raise ValueError(f"no parser of verl's ({known}) reads the calls that the model's chat template writes")
+        raise ValueError("no parser of verl's or vLLM's reads the calls that the model's chat template writes")
 
     async def read(self, tokens: Sequence[int]) -> tuple[str, list[Call], bool]:
         """Return the words of a turn without its calls, the calls, and whether there is one that cannot be read."""
+        try:
+            return await self._read(tokens)
+        except Exception:  # of a parser, at what a policy wrote
+            logger.debug("%s cannot read a turn", self.name, exc_info=True)
+            return self._tokenizer.decode(tokens, skip_special_tokens=True), [], True
+
+    async def _read(self, tokens: Sequence[int]) -> tuple[str, list[Call], bool]:
         text, found = await self._parser.extract_tool_calls(list(tokens), self._schemas)
         if not found:
             whole = self._tokenizer.decode(tokens, skip_special_tokens=True)
             return whole, [], bool(MARKS.search(self._tokenizer.decode(tokens)))
         return self._special.sub("", text).strip(), [Call(call.name, call.arguments) for call in found], False
+
+
+def _parsers(tokenizer: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
+    """Yield the name of each parser and what makes it: verl's, then vLLM's."""
+    for name in tool_parser.ToolParser._registry:
+        yield name, partial(tool_parser.ToolParser.get_tool_parser, name, tokenizer)
+    for name in vllm_parser.names():
+        yield name, partial(vllm_parser.VllmParser, name, tokenizer)
 
 
 def _written(tokenizer: Any, template_kwargs: Mapping[str, Any]) -> str:

@@ -43,7 +43,10 @@ class TurnTokens:
         A token with which the model has ended its turn is not written again; a turn that was cut off is ended.
         Control tokens that the contents of ``answers`` spell are text: a space is put into them.
         """
-        harmless = [{**message, "content": self.harmless(message["content"])} for message in answers]
+        harmless = [
+            {**message, "content": self.harmless(message["content"]), **_call_id(message, place)}
+            for place, message in enumerate(answers, 1)
+        ]
         tokens: list[int] = self._tokenizer.encode(self._text(harmless), add_special_tokens=False)
         last = turn[-1] if turn else None
         if last in self._special and last in tokens:
@@ -66,3 +69,8 @@ class TurnTokens:
                 "the model's chat template leaves out what the model said; --env and --tools need one that keeps it"
             )
         return text.partition(ANSWER)[2]
+
+
+def _call_id(message: Message, place: int) -> dict[str, str]:
+    """Return what some templates want of a tool's answer: the id of its call, 9 characters in Mistral's."""
+    return {"tool_call_id": f"call{place:05}"} if message["role"] == "tool" else {}
