@@ -135,7 +135,7 @@ def _letter(text: str, letters: str, choices: list[str]) -> str | None:
     lower = LOWER.fullmatch(_plain(text))
     if lower and lower[1].upper() in letters:
         return lower[1].upper()
-    lead = SAYS.match(text)
+    lead = None if "\n" in text.strip() else SAYS.match(text)
     for part in (text, text[lead.end() :] if lead else ""):  # 'It is A cat.' may be a choice's text
         if not LOWER.fullmatch(part) and (by_text := _by_text(part, choices)):
             return by_text

@@ -47,6 +47,12 @@ MOST_SIDES = 8  # of an equation that is checked
 BLANK = re.compile(r"(?<!\w) +| +(?!\w)")  # all but those between words, or numbers
 # These letters are numbers to math-verify, and names in 'I = 3'.
 NAMED = re.compile(r"([Iie](?:_\{?\w{1,9}\}?)?) ?= ?([^=]+)")
+# A number and what it counts ('3/4 cups'), where the truth counts nothing.
+COUNTED = re.compile(
+    r"(.*[\d})]) (?!(?:hundred|thousand|[mbtr]+illion|dozen|score|per|pi|half|halves|thirds?|fourths?|fifths?|quarters?"
+    r"|tenths?|hundredths?|sq|mod|and|or|choose|factorial|root|over|times|plus|minus|squared|cubed|base)\b)"
+    r"[a-z]{3,20}(?: of [a-z]{3,20})?"
+)
 TWO_NUMBERS = re.compile(r"(?<![_^])\d +\d")
 
 
@@ -120,6 +126,8 @@ def compare(truth: str, given: str) -> bool:
     if (numerals := (based(truth), based(given))) != (None, None):
         digits = [numeral[0] if numeral else text for numeral, text in zip(numerals, (truth, given), strict=True)]
         return digits[0] == digits[1] and (None in numerals or numerals[0] == numerals[1])
+    if value(truth) and (counted := COUNTED.fullmatch(given)) and value(counted[1]):
+        given = counted[1]
     percent = truth.endswith("%"), given.endswith("%")
     one, other = value(truth.rstrip("\\% ")), value(given.rstrip("\\% "))
     if one and other:
