@@ -51,6 +51,7 @@ READ = (
     *("vocab_size", "hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads", "head_dim"),
     *("num_key_value_heads", "max_position_embeddings"),
 )
+NULLABLE = ("head_dim", "num_key_value_heads", "intermediate_size", "max_position_embeddings")  # then by the others
 
 
 class ModelError(ValueError):
@@ -71,9 +72,8 @@ class Model:
         assert isinstance(text, dict)
         if isinstance(text.get("head_dim"), int):
             return int(text["head_dim"])
-        if "hidden_size" in text and "num_attention_heads" in text:
-            return int(text["hidden_size"]) // int(text["num_attention_heads"])
-        return None
+        hidden, heads = text.get("hidden_size"), text.get("num_attention_heads")
+        return hidden // heads if isinstance(hidden, int) and isinstance(heads, int) else None
 
 
 def find(
@@ -118,7 +118,11 @@ def find(
         raise ModelError(f"--model {shown(spec)}: config.json cannot be read: {reason(error)}") from None
     if not isinstance(config, dict) or not isinstance(config.get("text_config", {}), dict):
         raise ModelError(f"--model {shown(spec)}: config.json is {kind(config)} of another form than a model's")
-    wrong = [f"{name} is {quoted(value)}" for name, value in sizes_of(config) if not is_size(value)]
+    wrong = [
+        f"{name} is {'null' if value is None else quoted(value)}"
+        for name, value in sizes_of(config)
+        if not is_size(value)
+    ]
     if wrong:
         raise ModelError(f"--model {shown(spec)}: config.json: {', '.join(wrong)}; a size is a whole number above 0")
     return Model(str(folder), config)
@@ -127,7 +131,7 @@ def find(
 def sizes_of(config: dict[str, Any]) -> list[tuple[str, object]]:
     """Return the sizes that a ``config.json`` says, those that the kit reads."""
     text = config.get("text_config", config)
-    return [(name, text[name]) for name in READ if text.get(name) is not None]
+    return [(name, text[name]) for name in READ if name in text and (text[name] is not None or name not in NULLABLE)]
 
 
 def is_size(value: object) -> bool:

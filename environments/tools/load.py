@@ -10,7 +10,7 @@ from typing import Any
 from environments.tools import calculator, python
 from environments.tools.spec import Schema, ToolsFault
 from reward.support.user_file import import_file
-from reward.support.wording import of_code, path_fault, shown
+from reward.support.wording import of_code, path_fault, reason, shown
 
 BUILTIN: dict[str, tuple[Callable[..., Any], ...]] = {
     "calculator": (calculator.calculate,),
@@ -105,21 +105,35 @@ def _public(module: ModuleType) -> list[Callable[..., Any]]:
 
 def _schema(function: Callable[..., Any], source: str) -> Schema:
     from transformers.utils import get_json_schema
-    from transformers.utils.chat_template_utils import DocstringParsingException, TypeHintParsingException
 
     where = f"--tools {shown(source)}: {shown(function.__name__)}"
     if inspect.iscoroutinefunction(function) or inspect.isgeneratorfunction(function):
         raise ToolsFault(f"{where} is async or a generator; a tool is a plain function")
     parameters = inspect.signature(function).parameters.values()
-    if untold := [p.name for p in parameters if p.kind in VARIADIC]:
-        raise ToolsFault(f"{where}: {', '.join(untold)} cannot be named in a call; write the parameters out")
+    if unnamed := [p.name for p in parameters if p.kind in VARIADIC]:
+        raise ToolsFault(f"{where}: {', '.join(unnamed)} cannot be named in a call; write the parameters out")
     if bare := [p.name for p in parameters if p.annotation is inspect.Parameter.empty]:
         raise ToolsFault(f"{where}: no type hint for {', '.join(bare)}; the model is told the types (x: int)")
-    if not inspect.getdoc(function):
-        raise ToolsFault(f"{where} has no docstring; the model is told what it does, and of each argument under Args:")
+    if fault := _docstring_fault(function, [p.name for p in parameters]):
+        raise ToolsFault(f"{where}{fault}; the model is told what it does, and of each argument under Args:")
     try:
         schema: Schema = get_json_schema(function)
-    except (DocstringParsingException, TypeHintParsingException) as error:
-        raise ToolsFault(f"{where}: {shown(' '.join(str(error).split()), 200)}") from None
+    except Exception as error:  # of a stranger's type hints, which are evaluated, and choices
+        hints = ", ".join(str(inspect.Parameter.replace(p, default=inspect.Parameter.empty)) for p in parameters)
+        raise ToolsFault(
+            f"{where}: no JSON schema can be made of its types and choices ({shown(hints)}: "
+            f"{reason(error).rstrip('.')}); take int, float, str, bool, Literal, and list, dict or | of these"
+        ) from None
     schema["function"].pop("return", None)  # no chat template has a place for it
     return schema
+
+
+def _docstring_fault(function: Callable[..., Any], parameters: Sequence[str]) -> str:
+    from transformers.utils.chat_template_utils import parse_google_format_docstring
+
+    text = inspect.getdoc(function)
+    if not text:
+        return " has no docstring"
+    _, described, _ = parse_google_format_docstring(text.strip())
+    missing = [name for name in parameters if name not in (described or {})]
+    return f": its docstring says nothing of {', '.join(missing)}" if missing else ""

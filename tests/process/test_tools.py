@@ -188,11 +188,19 @@ def test_a_slow_call_holds_up_no_other_episode(spec: ToolsSpec) -> None:
     assert use(spec, work) < 2.5
 
 
+NO_SCHEMA = "f: no JSON schema can be made of its types and choices"
+DOC = "'Adds.\\n\\nArgs:\\n  x: a'"
 FAULTS = {
     "x = 1": "no function there",
     "def f(x):\n    'Adds.'": "f: no type hint for x",
     "def f(x: int):\n    pass": "f has no docstring",
-    "def f(x: int):\n    'Adds.'": "f: Cannot generate JSON schema for f because the docstring has no description",
+    "def f(x: int):\n    'Adds.'": "f: its docstring says nothing of x; the model is told",
+    f"from typing import Any\ndef f(x: Any, y: int):\n    {DOC}": "f: its docstring says nothing of y;",
+    f"def f(x: 'nosuch'):\n    {DOC}": f"{NO_SCHEMA} (x: 'nosuch': name 'nosuch' is not",
+    f"def f(x: tuple[int, ...]):\n    {DOC}": f"{NO_SCHEMA} (x: tuple[int, ...]: ",
+    f"def f(x: 1 / 0):\n    {DOC}": "importing it fails: ZeroDivisionError (division by zero) at line 1",
+    "def f(x: str):\n    'Adds.\\n\\nArgs:\\n  x: a (choices: [1, 2])'": f"{NO_SCHEMA} (x: str: ",
+    "def f(x: str):\n    'Adds.\\n\\nArgs:\\n  x: a (choices: red)'": f"{NO_SCHEMA} (x: str: ",
     "def f(*x: int):\n    'Adds.'": "f: x cannot be named in a call",
     "async def f(x: int):\n    'Adds.'": "f is async or a generator",
     "raise ValueError('no')": "importing it fails: ValueError",

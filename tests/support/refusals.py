@@ -22,6 +22,7 @@ CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 def make_things(folder: Path) -> None:
     """Make all files, folders, links and pipes of the tables in ``folder``."""
     for name, content in {**table.FILES, **table.NEVER_ENDING}.items():
+        (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_bytes(content)
     for name, kind in table.THINGS.items():
         path = folder / name

@@ -11,6 +11,9 @@ from reward.model.imports import transformers
 from reward.support.wording import is_folder, of_system, quoted, reason, shown
 from trainer.user_error import UserError
 
+SAMPLING = ("temperature", "top_p", "top_k", "min_p", "repetition_penalty", "max_new_tokens")
+RESTORE = "put the publisher's there again"
+
 
 def faults(name: str, model: models.Model) -> list[str]:
     """Return why ``model``, which the user calls ``name``, cannot be trained, as far as its files tell."""
@@ -21,16 +24,19 @@ def tokenizer_faults(tokenizer: Any, config: dict[str, Any]) -> list[str]:
     """Return why a tokenizer writes no prompts for the model of ``config``, a ``config.json``."""
     if not getattr(tokenizer, "chat_template", None):
         return ["its tokenizer has no chat template (chat_template.jinja); give a chat model"]
-    found, again = [], "put the publisher's there again"
+    found = []
     try:
         text = tokenizer.apply_chat_template([{"role": "user", "content": "?"}], tokenize=False)
         if "?" not in text:
-            found.append(f"its chat template leaves out what is asked; {again}")
+            found.append(f"its chat template leaves out what is asked; {RESTORE}")
+        elif not tokenizer(text)["input_ids"]:
+            found.append(f"its tokenizer makes no tokens of a prompt (tokenizer.json, or its like); {RESTORE}")
     except Exception as error:  # of a stranger's template
-        found.append(f"its tokenizer and chat template write no prompt ({reason(error)}); {again}")
+        found.append(f"its tokenizer and chat template write no prompt ({reason(error)}); {RESTORE}")
     size, most = config.get("text_config", config).get("vocab_size"), max(tokenizer.get_vocab().values(), default=0)
     if models.is_size(size) and most >= size:
-        found.append(f"config.json has a vocab_size of {size:,}, and its tokenizer a token of number {most:,}; {again}")
+        what = f"config.json has a vocab_size of {size:,}, and its tokenizer a token of number {most:,}"
+        found.append(f"{what}; {RESTORE}")
     return found
 
 
@@ -54,7 +60,7 @@ def _of_tokenizer(folder: str, config: dict[str, Any]) -> list[str]:
     try:
         tokenizer = transformers().AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
     except Exception as error:  # of a stranger's tokenizer
-        return [f"its tokenizer cannot be read ({reason(error)}); put the publisher's there again"]
+        return [f"its tokenizer cannot be read ({reason(error)}); {RESTORE}"]
     return tokenizer_faults(tokenizer, config)
 
 
@@ -73,10 +79,11 @@ def _faults(name: str, model: models.Model) -> list[str]:
     if name.startswith("builtin:") and not folder.is_dir():  # it is not made yet
         return []
     fault = _of_kind(model.config) if model.config or folder.is_dir() else ""
-    if not fault and folder.is_dir() and "auto_map" not in model.config:
-        fault = _unreadable(folder)
+    if not fault and "auto_map" not in model.config:
+        fault = _of_values(model.config) or (_unreadable(folder) if folder.is_dir() else "")
     found = [f"config.json: {fault}"] * bool(fault)
     if folder.is_dir():
+        found += _of_generation(folder)
         try:
             weights.names(folder)
         except RewardModelError as error:
@@ -114,9 +121,46 @@ def _of_kind(config: dict[str, Any]) -> str:
     return ""
 
 
-def _unreadable(folder: Path) -> str:
+def _of_values(config: dict[str, Any]) -> str:
+    """Return why values do not fit one another that transformers takes as they are."""
+    text = config.get("text_config", config)
+    heads, kv_heads, size = (text.get(name) for name in ("num_attention_heads", "num_key_value_heads", "vocab_size"))
+    if models.is_size(heads) and models.is_size(kv_heads) and heads % kv_heads:
+        return f"num_attention_heads {heads} is no multiple of num_key_value_heads {kv_heads}; {RESTORE}"
+    ends = text.get("eos_token_id", config.get("eos_token_id"))
+    numbers = [end for end in (ends if isinstance(ends, list) else [ends]) if isinstance(end, int)]
+    if models.is_size(size) and (beyond := [end for end in numbers if not 0 <= end < size]):
+        return f"eos_token_id is {beyond[0]}, and the vocabulary has {size:,} tokens; {RESTORE}"
+    return ""
+
+
+def _of_generation(folder: Path) -> list[str]:
+    file = folder / "generation_config.json"
+    if not file.is_file():
+        return []
     try:
-        transformers().AutoConfig.from_pretrained(folder, trust_remote_code=False)
+        given = weights.read_json(file)
+    except RewardModelError as error:
+        return [f"{shown(line, 200)}; {RESTORE}" for line in error.faults]
+    values = [(name, given[name]) for name in SAMPLING if given.get(name) is not None]
+    wrong = [f"{name} is {quoted(value)}" for name, value in values if not isinstance(value, int | float)]
+    return [f"{file.name}: {', '.join(wrong)}, and a number is wanted; {RESTORE}"] if wrong else []
+
+
+def _unreadable(folder: Path) -> str:
+    """Return why transformers makes no configuration of a ``config.json``, or of that no model, without its weights."""
+    import torch
+
+    library = transformers()
+    what = "read it"
+    try:
+        config = library.AutoConfig.from_pretrained(folder, trust_remote_code=False)
+        what = "make a model of it"
+        if type(config) in library.AutoModelForCausalLM._model_mapping:
+            with torch.device("meta"):
+                library.AutoModelForCausalLM.from_config(config, trust_remote_code=False)
+    except ImportError:  # of packages that such a model wants, and says at its loading
+        return ""
     except Exception as error:  # of a stranger's values, which transformers makes objects of
-        return f"transformers cannot read it ({reason(error)}); put the publisher's there again"
+        return f"transformers cannot {what} ({reason(error)}); {RESTORE}"
     return ""

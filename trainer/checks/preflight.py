@@ -158,10 +158,9 @@ def _is_unmade(settings: Settings, model: models.Model) -> bool:
 
 
 def _tokenizer(settings: Settings, facts: Facts, *needed: Future[list[Finding]]) -> Iterator[Finding]:
-    """The model's tokenizer and chat template on the data; of data with faults, these are all there is to say."""
-    if any(
-        finding.what in ("data", "tools") and finding.state == "fail" for check in needed for finding in check.result()
-    ):
+    """The model's tokenizer and chat template on the data, where neither data nor configuration has faults."""
+    failed = [finding for check in needed for finding in check.result() if finding.state == "fail"]
+    if any(finding.what in ("data", "tools") or "config.json: " in finding.text for finding in failed):
         return
     model, files = facts.model, facts.files
     if model is None or files is None or _is_unmade(settings, model):

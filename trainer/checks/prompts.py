@@ -7,8 +7,7 @@ from data import models
 from data.report import Lengths, report
 from environments.tools.spec import Schema
 from reward.model.imports import transformers
-from reward.support.secret import excerpt
-from reward.support.wording import shown
+from reward.support.wording import reason, shown
 from trainer.checks import policy_model, tools_check
 from trainer.settings.settings import Settings
 from trainer.user_error import UserError
@@ -35,9 +34,9 @@ def tell_of(
         faults = policy_model.tokenizer_faults(tokenizer, model.config)
         summary = None if faults else report(*files, tokenizer, limit, tools or None)
     except Exception as error:  # of a stranger's tokenizer or template
-        reason = str(error).strip().splitlines() or [type(error).__name__]
         raise UserError(
-            f"--model {name}: its tokenizer cannot make prompts of the data: {excerpt(reason[0], 300)}"
+            f"--model {shown(name)}: its tokenizer cannot make prompts of the data ({reason(error)}); "
+            f"{policy_model.RESTORE}"
         ) from None
     if summary is None:
         raise UserError(*(f"--model {shown(name)}: {fault}" for fault in faults))

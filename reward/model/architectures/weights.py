@@ -1,11 +1,13 @@
 """Weights as they lie in a folder: their names, without reading them, and all of them."""
 
 import json
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from reward.model.errors import RewardModelError
+from reward.support.wording import kind, reason
 
 TORCH = ("*model*.bin", "*.pt", "*.pth")
 NOT_WEIGHTS = ("optimizer", "scheduler", "rng_state", "training_args")  # what trainers leave beside them
@@ -20,11 +22,11 @@ def read_json(file: Path) -> dict[str, Any]:
     try:
         content = json.loads(file.read_text(encoding="utf-8"))
     except OSError as error:
-        raise RewardModelError(f"{file}: {error.strerror}") from None
-    except ValueError as error:
-        raise RewardModelError(f"{file.name} is not JSON ({error})") from None
+        raise RewardModelError(f"{file}: {reason(error)}") from None
+    except (ValueError, RecursionError) as error:
+        raise RewardModelError(f"{file.name} is not JSON ({reason(error)})") from None
     if not isinstance(content, dict):
-        raise RewardModelError(f"{file.name} holds a {type(content).__name__}, and an object is wanted")
+        raise RewardModelError(f"{file.name} holds {kind(content)}, and an object is wanted")
     return content
 
 
@@ -32,7 +34,7 @@ def names(folder: Path) -> set[str] | None:
     """Return the names of all weights; None where only reading them would tell (a file of torch's).
 
     Raises:
-        RewardModelError: there are no weights, or an index names a file that is missing.
+        RewardModelError: there are no weights, an index names a file that is missing, or a file is not whole.
     """
     for index in folder.glob("*.index.json"):
         weight_map = read_json(index).get("weight_map")
@@ -41,11 +43,16 @@ def names(folder: Path) -> set[str] | None:
         absent = sorted({file for file in weight_map.values() if not (folder / file).is_file()})
         if absent:
             raise RewardModelError(f"{folder}: {absent[0]} is missing, which {index.name} names")
+        for file in sorted(set(weight_map.values())):
+            _require_whole(folder / file)
         return set(weight_map)
     files = sorted(folder.glob("*.safetensors"))
     if files:
         return {name for file in files for name in _header(file)}
-    if _of_torch(folder):
+    of_torch = _of_torch(folder)
+    for path in of_torch:
+        _require_whole(path)
+    if of_torch:
         return None
     raise RewardModelError(f"{folder}: there are no weights in it (*.safetensors, *.bin)")
 
@@ -56,14 +63,25 @@ def _of_torch(folder: Path) -> list[Path]:
 
 
 def _header(file: Path) -> list[str]:
-    """A safetensors file begins with the length of its header, 8 bytes, little-endian, and the header in JSON."""
+    """Return the names of a safetensors file, the length of which has to be what its header says."""
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(file, "np") as opened:
+            return list(opened.keys())
+    except (SafetensorError, OSError):
+        raise RewardModelError(f"{file}: not a safetensors file, or cut off") from None
+
+
+def _require_whole(file: Path) -> None:
+    """Refuse a file that ends too early, or is none of weights; of torch's older form only its beginning tells."""
+    if file.suffix == ".safetensors":
+        _header(file)
+        return
     with file.open("rb") as stream:
-        size = int.from_bytes(stream.read(8), "little")
-        try:
-            header = stream.read(size) if size < file.stat().st_size else b""
-            return [name for name in json.loads(header) if name != "__metadata__"]
-        except ValueError:
-            raise RewardModelError(f"{file}: not a safetensors file, or cut off") from None
+        is_pickle = stream.read(1) == b"\x80"
+    if not is_pickle and not zipfile.is_zipfile(file):
+        raise RewardModelError(f"{file}: not a file of torch.save, or cut off")
 
 
 def tensors(folder: Path) -> Iterator[tuple[str, Any]]:

@@ -5,6 +5,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+import torch
 
 from data import tiny
 from data.models import Model
@@ -43,6 +44,13 @@ def test_a_sound_model(sound) -> None:
         ({"is_encoder_decoder": True}, "is no causal language model"),
         ({"model_type": 5}, "there is no model_type"),
         ({"model_type": None}, "there is no model_type"),
+        ({"hidden_act": "banana"}, "transformers cannot make a model of it (there is no banana)"),
+        ({"num_hidden_layers": 9}, "transformers cannot read it ("),
+        ({"rope_parameters": {"rope_type": "banana"}}, "transformers cannot make a model of it ("),
+        ({"num_key_value_heads": 3}, "num_attention_heads 4 is no multiple of num_key_value_heads 3"),
+        ({"eos_token_id": 10**9}, "eos_token_id is 1000000000, and the vocabulary has 264 tokens"),
+        ({"eos_token_id": [1, 264]}, "eos_token_id is 264, and the vocabulary has 264 tokens"),
+        ({"eos_token_id": "x"}, "transformers cannot read it ("),
     ],
 )
 def test_a_kind_that_writes_no_texts(changes, says, sound, tmp_path) -> None:
@@ -80,6 +88,44 @@ def test_weights_that_are_none(content, says, sound, tmp_path) -> None:
     assert line.startswith("--model m: ") and says in line
 
 
+def test_weights_that_are_cut_off(sound, tmp_path) -> None:
+    whole = (sound / "model.safetensors").read_bytes()
+    for name in ("config.json", "generation_config.json"):
+        (tmp_path / name).write_bytes((sound / name).read_bytes())
+    shard, index = tmp_path / "model-00001-of-00001.safetensors", tmp_path / "model.safetensors.index.json"
+    for listed in (False, True):
+        if listed:
+            index.write_text(json.dumps({"weight_map": {"lm_head.weight": shard.name}}))
+        shard.write_bytes(whole)
+        assert faults_of(tmp_path) == []
+        shard.write_bytes(whole[: len(whole) // 2])
+        (line,) = faults_of(tmp_path)
+        assert "not a safetensors file, or cut off" in line
+    index.unlink()
+    shard.unlink()
+    torch.save({"lm_head.weight": torch.zeros(100)}, tmp_path / "pytorch_model.bin")
+    assert faults_of(tmp_path) == []
+    for content in ((tmp_path / "pytorch_model.bin").read_bytes()[:-100], b"garbage", b""):
+        (tmp_path / "pytorch_model.bin").write_bytes(content)
+        (line,) = faults_of(tmp_path)
+        assert "not a file of torch.save, or cut off" in line
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ("{", "generation_config.json is not JSON ("),
+        ("[]", "generation_config.json holds a list, and an object is wanted"),
+        ('{"temperature": "hot", "top_k": null}', "generation_config.json: temperature is 'hot', and a number is"),
+    ],
+)
+def test_settings_of_sampling_that_are_none(content, says, sound, tmp_path) -> None:
+    shutil.copytree(sound, tmp_path / "m")
+    (tmp_path / "m" / "generation_config.json").write_text(content)
+    (line,) = faults_of(tmp_path / "m")
+    assert line.startswith("--model m: ") and says in line and line.endswith("put the publisher's there again")
+
+
 @pytest.mark.parametrize(
     ("file", "content", "says"),
     [
@@ -89,13 +135,16 @@ def test_weights_that_are_none(content, says, sound, tmp_path) -> None:
         ("tokenizer_config.json", '{"tokenizer_class": 5}', "its tokenizer cannot be read"),
         ("config.json", '{"model_type": "foo"}', "model_type 'foo' is unknown"),
         ("config.json", "{", "config.json cannot be read"),
+        ("tokenizer.json", None, "its tokenizer makes no tokens of a prompt"),
     ],
 )
 def test_a_model_of_which_no_answers_can_be_had(file, content, says, sound, tmp_path) -> None:
     folder = tmp_path / "m"
     shutil.copytree(sound, folder)
     require_answers("eval", "m", str(folder))
-    (folder / file).write_text(content)
+    (folder / file).unlink()
+    if content is not None:
+        (folder / file).write_text(content)
     with pytest.raises(UserError) as error:
         require_answers("eval", "m", str(folder))
     (line,) = error.value.faults
