@@ -12,7 +12,8 @@ from reward.rules.parsing.answer import hashed
 from reward.rules.rule import Extra, Rule
 
 DIGIT = re.compile(r"\d")
-ANOTHER = re.compile(r"(?:,|/|&|\b(?:or|and|to)\b|[(\[](?:or\b|或)|或|和)[^\w]*\d")  # a second answer right after the first
+# A second answer right after the first.
+ANOTHER = re.compile(r"(?:,|/|&|\b(?:or|and|to)\b|[(\[](?:or\b|或)|或|和)[^\w]*\d")
 
 
 def wanted(ground_truth: Any) -> str:
