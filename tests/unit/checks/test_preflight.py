@@ -144,7 +144,11 @@ def test_a_model_without_a_chat_template(tmp_path, small_model) -> None:
         ("tokenizer_config.json", {"chat_template": ""}, "its tokenizer has no chat template"),
         ("tokenizer_config.json", {"chat_template": 5}, "its tokenizer and chat template write no prompt"),
         ("tokenizer_config.json", {"chat_template": "hello"}, "its chat template leaves out what is asked"),
-        ("config.json", {"vocab_size": 90, "eos_token_id": 2}, "config.json has a vocab_size of 90, and its tokenizer a token of number "),
+        (
+            "config.json",
+            {"vocab_size": 90, "eos_token_id": 2, "pad_token_id": 0},
+            "config.json has a vocab_size of 90, and its tokenizer a token of number ",
+        ),
         ("config.json", {"quantization_config": {"quant_method": "gptq"}}, "quantised (gptq) and cannot be trained"),
     ],
 )
