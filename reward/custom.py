@@ -17,6 +17,7 @@ from reward.support.user_file import import_file
 from reward.support.wording import expanded, of_code, path_fault, reason, shown
 
 MODULE = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
+LARGEST = 1e30  # of a reward: sums and squares of them are taken in float32
 DEFAULT_NAME = "compute_score"
 PARAMETERS = ("data_source", "solution_str", "ground_truth", "extra_info")
 Function = Callable[..., Any]
@@ -110,9 +111,15 @@ def _number(name: str, value: Any) -> float:
     value = value.item() if hasattr(value, "item") else value
     if not isinstance(value, numbers.Real):
         raise RewardFunctionError(f"the reward function returned {_named(value)} as {shown(name)}; a number is wanted")
-    if not math.isfinite(value):
-        raise RewardFunctionError(f"the reward function returned {value} as {name}; a finite number is wanted")
-    return float(value)
+    try:
+        number = float(value)
+    except OverflowError:  # of a whole number
+        number = math.inf
+    if not abs(number) <= LARGEST:
+        raise RewardFunctionError(
+            f"the reward function returned {number} as {shown(name)}; a finite number is wanted, of {LARGEST:g} at most"
+        )
+    return number
 
 
 def _named(value: Any) -> str:

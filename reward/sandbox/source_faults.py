@@ -21,6 +21,8 @@ OF_CLASSES = {
 # What tests may replace for the code: it asks for its input there, and what it prints is printed there.
 SHARED = {"builtins.input", "sys.stdout", "sys.stderr", "sys.path", "unittest.main", "unittest.TestCase.maxDiff"}
 KNOWN_CLASSES = {"object", "BaseException", "type", *objects.VALUES, *objects.ERRORS}  # that stand-ins can be of
+# The code's groups of errors come as a text, and their errors not at all.
+GROUPS = {"ExceptionGroup", "BaseExceptionGroup"}
 # Functions that look into an object, or watch its process; ``inspect`` has no other.
 INSPECTORS = {
     "typing": {"get_type_hints"},
@@ -51,6 +53,10 @@ def introspection(tests: Tests) -> str:
             asked = asked if asked in OF_FUNCTIONS | OF_CLASSES or "." in asked or is_of_class else ""
         elif isinstance(node, ast.Call):
             asked = _of_call(node) or _of_class(node, tests.asked | tests.of_solution)
+        elif type(node).__name__ == "TryStar":  # since Python 3.11
+            asked = "except*"
+        elif isinstance(node, ast.Name):
+            asked = node.id if node.id in GROUPS else ""
         elif isinstance(node, ast.Subscript):  # p.__dict__["x"] = 5 would be set in a copy
             is_set = isinstance(node.ctx, ast.Store) and getattr(node.value, "attr", "") == "__dict__"
             asked = "__dict__" * is_set

@@ -792,6 +792,8 @@ UNSCORED = {  # tests that test nothing
     "type hints": "import typing\nassert typing.get_type_hints(f) == {}\nassert f(1) == 2",
     "the kind of a function": "import types\nassert isinstance(f, types.FunctionType)\nassert f(1) == 2",
     "warnings of the code": "import warnings\nwith warnings.catch_warnings(record=True) as w:\n    assert f(1) == 2\nassert not w",
+    "a group of errors": "try:\n    f(1)\nexcept ExceptionGroup as e:\n    assert len(e.exceptions) == 1\nassert f(1) == 2",
+    "except*": "try:\n    r = f(1)\nexcept* ValueError:\n    r = 3\nassert r == 2",
     "names of an object": "assert '__call__' in dir(f)\nassert f(1) == 2",
     "nothing but a call": "f(1)",
     "check without an entry point": CHECK,

@@ -167,6 +167,8 @@ def test_a_function_of_the_users(tmp_path, body, found) -> None:
         ("raise SystemExit(0)", "", "importing it fails: SystemExit"),
         (f"def f({SIGNATURE}): return 'good'", ":f", "returned str as score; a number is wanted"),
         (f"def f({SIGNATURE}): return float('nan')", ":f", "a finite number is wanted"),
+        (f"def f({SIGNATURE}): return 10**5000", ":f", "returned inf as score; a finite number"),
+        (f"def f({SIGNATURE}): return {{'score': -1e308}}", ":f", "a finite number is wanted, of 1e.30 at most"),
         (f"def f({SIGNATURE}): return {{'reward': 1}}", ":f", "a dict without 'score'"),
         (f"def f({SIGNATURE}): return None", ":f", "returned nothing .None. as score"),
     ],
