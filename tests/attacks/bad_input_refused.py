@@ -486,6 +486,8 @@ TYPED: tuple[tuple[str | tuple[str, ...], str], ...] = (
     (("--nnodes", "2", "--master_addr", "x" * 300), "MASTER_ADDR"),
     (("--nnodes", "2", "--master_addr", "a b"), "MASTER_ADDR"),
     (("--nnodes", "2", "--master_addr", ".."), "MASTER_ADDR"),
+    (("--env", "frozenlake", "--max_turn_tokens", "999999"), "--max_turn_tokens 999999: an episode has"),
+    (("nosuchcommand",), "--help lists the commands too"),
     ("--use_api_reward --rm_base_url x --rm_api_type openai --rm_model m", "rm_base_url"),
     (("check", "--rm_template", "{f}/nothing", "--reward_model", "{f}"), "--r"),
     (("check", "--use_api_reward", "--rm_scale", "9" * 5000 + "-1"), "rm_scale"),

@@ -209,6 +209,21 @@ def test_an_address_that_cannot_be_listened_on(monkeypatch) -> None:
         assert next(host_checks.address()).state == "ok"
 
 
+@pytest.mark.parametrize(
+    ("rank", "address", "says"),
+    [
+        ("0", "203.0.113.7", "MASTER_ADDR=203.0.113.7 is no address of this machine"),
+        ("0", "nowhere.invalid", "MASTER_ADDR=nowhere.invalid is no address of this machine"),
+        ("1", "nowhere.invalid", "MASTER_ADDR=nowhere.invalid: no machine of that name is known"),
+        ("1", "203.0.113.7", ""),
+        ("0", "localhost", ""),
+    ],
+)
+def test_where_several_machines_meet(rank: str, address: str, says: str) -> None:
+    several = read_settings({"NNODES": "2", "NODE_RANK": rank, "MASTER_ADDR": address}, [], gpus=0)
+    assert [finding.text[: len(says)] for finding in host_checks.head_node(several)] == [says] * bool(says)
+
+
 @contextlib.contextmanager
 def left_over(folder: Path) -> Iterator[int]:
     """A process with the name of Ray's, whose parent is a shell."""

@@ -144,6 +144,23 @@ def address() -> Iterator[Finding]:
     yield Finding("ports", "ok", f"{here} can be listened on and reached")
 
 
+def head_node(settings: Settings) -> Iterator[Finding]:
+    """Where several machines meet: a name that is known and, on the head node, an address of its own."""
+    address, leads = settings.text("MASTER_ADDR"), not settings.integer("NODE_RANK")
+    if settings.integer("NNODES") < 2 or not address or settings.text("RAY_ADDRESS"):
+        return
+    try:
+        family, kind, _, _, place = socket.getaddrinfo(address, 0, type=socket.SOCK_STREAM)[0]
+        if leads:
+            with socket.socket(family, kind) as probe:
+                probe.bind(place)
+    except (OSError, UnicodeError) as error:
+        where = f"MASTER_ADDR={shown(address)}"
+        of_head = f"{where} is no address of this machine, which NODE_RANK=0 leads; give its own"
+        of_worker = f"{where}: {reason(error)}; give the head node's address, as this machine reaches it"
+        yield Finding("ports", "fail", of_head if leads else of_worker, forced=True)
+
+
 def host_limit(groups: Path = Path("/sys/fs/cgroup")) -> tuple[int, int]:
     """Return the bytes of memory that are free for a run, and all there are: the machine's, or its container's."""
     memory = psutil.virtual_memory()

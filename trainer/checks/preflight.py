@@ -84,7 +84,7 @@ def look(
             start("logger", _loggers, settings),
         ]
         first += [start("devices", host_checks.devices, settings), start("ray", host_checks.stale_ray)]
-        first += [start("ports", host_checks.address)]
+        first += [start("ports", host_checks.address), start("ports", host_checks.head_node, settings)]
     if on_first_failure:
         for check in first:
             check.add_done_callback(partial(_tell_early, settings, on_first_failure))

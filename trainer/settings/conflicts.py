@@ -113,6 +113,9 @@ def _environment(values: Values, given: frozenset[str]) -> list[str]:
     data = [f"--{env.lower()}" for env in ("DATA", "VAL_DATA") if env in given]
     if data:
         faults.append(f"--env: its episodes are the data: leave out {' and '.join(data)}")
+    turn, whole = values.integer("MAX_TURN_TOKENS"), values.integer("MAX_RESPONSE_LENGTH")
+    if turn > whole:
+        faults.append(f"--max_turn_tokens {turn}: an episode has --max_response_length {whole} in all; change either")
     try:
         environment_arguments(values.text("ENV_ARGS"))
     except ValueError as error:

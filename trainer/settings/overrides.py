@@ -14,6 +14,7 @@ from trainer.settings.secret_inputs import fault_of_word
 from trainer.setup.host import has_packages
 
 OVERRIDE = re.compile(r"(?P<sign>\+{0,2}|~)(?P<key>[\w./@-]+)(=(?P<value>.*))?", re.DOTALL)
+WORD = re.compile(r"[a-z_]+")
 PLAIN = re.compile(r"[^\s'\"\\$,=\[\]{}()]*")
 QUOTED = re.compile(r"'([^'\\$]*)'|\"([^\"\\$]*)\"")
 LIST = re.compile(r"\[([\w, -]*)\]")
@@ -34,6 +35,8 @@ def read(words: Sequence[str], knobs: Sequence[Knob]) -> tuple[dict[str, Value],
         if match is None or (match["value"] is None and match["sign"] != "~"):
             hint = did_you_mean(word, [name.split()[0] for name in COMMANDS if name], "the command {}")
             what = quoted(word) if word else "an empty word ('', perhaps of an unset variable)"
+            if not hint and WORD.fullmatch(word):
+                hint = "./train.sh --help lists the commands too"
             hint = f"; {hint}" * bool(hint)
             faults.append(f"{what}: neither a flag (--name) nor an override for verl (key=value){hint}")
             continue

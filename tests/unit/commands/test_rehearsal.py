@@ -66,6 +66,9 @@ def test_episodes_and_conversations_are_few_and_short(tmp_path) -> None:
     assert played.text("DATA") == "env:frozenlake" and played.text("VAL_DATA") == ""
     assert played.integer("ENV_EPISODES") == 24
     assert played.integer("MAX_RESPONSE_LENGTH") == run_settings.CONVERSATION_TOKENS
+    long = {"MAX_RESPONSE_LENGTH": "2000", "MAX_TURN_TOKENS": "1000"}
+    played = rehearsed(settings_of(tmp_path, tmp_path, ENV_NAME="frozenlake", **long, **GPUS))
+    assert played.integer("MAX_TURN_TOKENS") == run_settings.CONVERSATION_TOKENS // 2
     called = rehearsed(settings_of(tmp_path, tmp_path, TOOLS="calculator", MAX_TURNS="2", **GPUS))
     assert (called.text("TOOLS"), called.integer("MAX_TURNS"), called.text("DATA")) == ("calculator", 2, "train")
 

@@ -51,7 +51,8 @@ def test_all_faults_are_found_at_once() -> None:
         "N_GPUS='-1': allowed: a whole number from 1 to 1024",
         "--lr='fast': allowed: a number from 0 (not itself) to 10",
         "--seed: the value is empty (an unset shell variable?); give one, or leave the flag out",
-        "'what': neither a flag (--name) nor an override for verl (key=value)",
+        "'what': neither a flag (--name) nor an override for verl (key=value); ./train.sh --help "
+        "lists the commands too",
         "trainer.total_epochs=0: the kit prepares this by --epochs: allowed: a whole number 1 or more",
         "a.b: verl has no such setting (+a.b=... adds one that its files do not list)",
     )

@@ -70,6 +70,7 @@ def environment(settings: Settings, made: Miniatures, output: Path, name: str) -
     }
     if settings.text("ENV_NAME"):  # its episodes are the data
         del own["DATA"], own["VAL_DATA"]
+        own["MAX_TURN_TOKENS"] = str(min(CONVERSATION_TOKENS // 2, settings.integer("MAX_TURN_TOKENS")))
         own["ENV_EPISODES"] = str(min(PROMPTS * STEPS, settings.integer("ENV_EPISODES")))
     if settings.text("ENV_NAME") or settings.text("TOOLS"):
         own["MAX_RESPONSE_LENGTH"] = str(min(CONVERSATION_TOKENS, settings.integer("MAX_RESPONSE_LENGTH")))

@@ -15,6 +15,7 @@ import yaml
 from omegaconf import DictConfig, OmegaConf
 
 from reward.support import yaml_file
+from reward.support.wording import path_fault
 from trainer.settings.verl_schema import choices, types, values
 from trainer.settings.verl_schema.override_faults import no_such
 
@@ -32,7 +33,8 @@ def of_files(root: Path, cache: Path | None = None) -> list[str]:
     folder = root / "config"
     files = [folder / "ppo.yaml", *sorted(folder.glob("device/*.yaml")), *sorted(folder.glob("reward/*.yaml"))]
     stamp, now = cache / "config.sound" if cache else None, _digest(files)
-    if stamp and stamp.is_file() and stamp.read_text(encoding="ascii", errors="replace") == now:
+    known = stamp is not None and not path_fault(stamp) and stamp.is_file()
+    if stamp and known and stamp.read_text(encoding="ascii", errors="replace") == now:
         return []
     faults = [f"config/{file.relative_to(folder)}, {fault}" for file in files for fault in _of_file(file)]
     if stamp and not faults:
