@@ -47,8 +47,8 @@ def read(file: Path, faults: Faults) -> Iterator[tuple[int, Row]]:
         faults.add(str(file), None, "", f"not UTF-8 (byte {error.start}); convert it, e.g. with iconv")
     except RecursionError:
         faults.add(str(file), None, "", MESSAGE)
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        faults.add(str(file), None, "", f"not a whole gzip file: {reason(error)}")
+    except (gzip.BadGzipFile, EOFError, zlib.error):
+        faults.add(str(file), None, "", "not a whole gzip file: another kind, or cut off")
     except OSError as error:
         faults.add(str(file), None, "", reason(error))
 

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+import torch
 import yaml
 
 from tests.support.command import train_sh
@@ -20,7 +21,11 @@ def output(tmp_path) -> Path:
     """An output folder with a run of 30 steps, whose checkpoint of step 30 was cut off in the middle."""
     make_run(tmp_path / "runs" / "tiny-sums")
     for step in (10, 20, 30):
-        (tmp_path / "checkpoints" / "tiny-sums" / f"global_step_{step}" / "actor").mkdir(parents=True)
+        actor = tmp_path / "checkpoints" / "tiny-sums" / f"global_step_{step}" / "actor"
+        (actor / "huggingface").mkdir(parents=True)
+        (actor / "huggingface" / "config.json").write_text("{}")
+        torch.save({}, actor / "model_world_size_1_rank_0.pt")
+    (tmp_path / "checkpoints" / "tiny-sums" / "global_step_10" / "actor" / "huggingface" / "config.json").unlink()
     (tmp_path / "checkpoints" / "tiny-sums" / "latest_checkpointed_iteration.txt").write_text("20")
     return tmp_path
 
@@ -42,6 +47,7 @@ def test_report(output) -> None:
         (("export", "x"), "export: x: no such run in {output}/runs; there is none like it"),
         (("export", "tiny-sums", "--step", "30"), "export: tiny-sums has no checkpoint of step 30; there are: 10, 20"),
         (("export", "tiny-sums", "--out", "{output}/runs"), "export: {output}/runs is there already"),
+        (("export", "tiny-sums", "--step", "10"), "export: the checkpoint of step 10 is damaged: "),
         (("--step", "10"), "--out, --step and --system_prompt: of ./train.sh score"),
     ],
 )

@@ -8,6 +8,7 @@ folder without it, which nobody takes for a checkpoint and the next save clears 
 import json
 import os
 import shutil
+import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -115,7 +116,12 @@ def facts(folder: Path) -> dict[str, Any]:
 
 
 def damage(folder: Path) -> str:
-    """Return what is wrong with the files of a checkpoint that was whole once; empty where nothing is."""
+    """Return what is wrong with the files of a checkpoint that was whole once; empty where nothing is.
+
+    Verl's own trainer writes no list of them: then it is the actor's weights and its model's configuration.
+    """
+    if not (folder / MARK).is_file():
+        return _damage_of_verls(folder / "actor")
     try:
         saved = facts(folder).get("files", {})
     except ValueError as error:
@@ -127,6 +133,21 @@ def damage(folder: Path) -> str:
         if path.stat().st_size != bytes_then:
             return f"{path} has {path.stat().st_size:,} bytes, and was saved with {bytes_then:,}"
     return ""
+
+
+def _damage_of_verls(actor: Path) -> str:
+    shards = sorted(actor.glob("model_world_size_*_rank_*.pt"))
+    if not shards:
+        return f"{actor} has no weights, model_world_size_N_rank_R.pt"
+    size = shards[0].name.split("_")[3]
+    for rank in range(int(size) if size.isdigit() else 0):
+        shard = actor / f"model_world_size_{size}_rank_{rank}.pt"
+        if not shard.is_file():
+            return f"{shard} is gone"
+        if not zipfile.is_zipfile(shard):
+            return f"{shard} is not a file of torch.save, or cut off"
+    config = actor / "huggingface" / "config.json"
+    return "" if config.is_file() else f"{config} is gone"
 
 
 def set_score(folder: Path, score: Score) -> None:

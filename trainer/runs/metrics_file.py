@@ -47,9 +47,10 @@ def rows(lines: Iterable[str]) -> Iterable[tuple[int, dict[str, Any]]]:
     for line in lines:
         try:
             row = json.loads(line)
-            yield int(row["step"]), row["data"]
+            step, data = int(row["step"]), dict(row["data"])
         except (ValueError, KeyError, TypeError, RecursionError):
             continue
+        yield step, data
 
 
 def read(path: Path) -> Curves:

@@ -174,3 +174,18 @@ def test_in_a_browser_at_a_desk_and_on_a_phone(site) -> None:
         assert found["hacked"] is False
     assert desk["columns"] >= 3
     assert phone["columns"] == 1
+
+
+def test_a_run_whose_files_are_damaged_has_a_report(tmp_path) -> None:
+    make_run(tmp_path / "run")
+    steps = len(read(tmp_path / "run").curves.points("training/global_step"))
+    with (tmp_path / "run" / "metrics.jsonl").open("ab") as file:
+        file.write(b'\xff\n{\n[]\n5\n{"step": 7, "data": 5}\n{"step": 8, "data": null}\n')
+    (tmp_path / "run" / "config.yaml").write_text("a: [")
+    (tmp_path / "run" / "summary.json").write_text("[]")
+    for name in ("1", "2"):
+        (tmp_path / "run" / "rollouts" / "validation" / f"{name}.jsonl").write_text("[]\n5\nnull\n")
+    record = read(tmp_path / "run")
+    assert (record.config, record.summary) == ({}, {})
+    assert len(record.curves.points("training/global_step")) == steps
+    page.write([tmp_path / "run"], tmp_path / "report.html")

@@ -1,6 +1,7 @@
 """What a run left in its folder, read for a person: curves, configuration, samples, environment."""
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -50,7 +51,7 @@ class Record:
 
 
 def read(folder: Path) -> Record:
-    """Read the folder of a run; what is not there yet is empty."""
+    """Read the folder of a run; what is not there yet, or is damaged, is empty."""
     curves, alarms, held_out, watch = metrics_file.Curves(), [], [], Watch()
     metrics = folder / "metrics.jsonl"
     lines = metrics.read_text(encoding="utf-8", errors="replace").splitlines() if metrics.is_file() else []
@@ -60,17 +61,16 @@ def read(folder: Path) -> Record:
         validation = metrics_file.held_out(step, data)
         held_out += [validation] if validation else []
     samples, steps = _samples(folder / "rollouts" / "validation")
-    config = yaml.safe_load(_text(folder / "config.yaml") or "{}")
     return Record(
         folder.name,
         curves,
         alarms,
         held_out,
-        flat(config),
+        flat(_object(folder / "config.yaml", yaml.safe_load)),
         samples,
         steps,
         _text(folder / "environment.txt"),
-        json.loads(_text(folder / "summary.json") or "{}"),
+        _object(folder / "summary.json", json.loads),
         bool(lines),
     )
 
@@ -104,10 +104,19 @@ def _rows(path: Path) -> dict[str, dict[str, Any]]:
     for line in _text(path).splitlines():
         try:
             row = json.loads(line)
-        except ValueError:  # still being written
+        except (ValueError, RecursionError):  # still being written
             continue
-        first_rows.setdefault(str(row.get("input", "")), row)
+        if isinstance(row, dict):
+            first_rows.setdefault(str(row.get("input", "")), row)
     return first_rows
+
+
+def _object(path: Path, parse: Callable[[str], Any]) -> dict[str, Any]:
+    try:
+        content = parse(_text(path) or "{}")
+    except (ValueError, RecursionError, yaml.YAMLError):
+        return {}
+    return content if isinstance(content, dict) else {}
 
 
 def _text(path: Path) -> str:
