@@ -20,7 +20,7 @@ TOKENS = {
     "Gemma 4": ["<|turn>", "<turn|>", "<|channel>", "<channel|>", "<|tool_call>", "<tool_call|>", "<|tool_response>"],
     "DeepSeek": ["<｜begin▁of▁sentence｜>", "<｜end▁of▁sentence｜>", "<｜User｜>", "<｜Assistant｜>", "<｜▁pad▁｜>"],
     "DeepSeek tools": ["<｜tool▁calls▁begin｜>", "<｜tool▁sep｜>", "<｜DSML｜tool_calls>", "</｜DSML｜invoke>"],
-    "EXAONE": ["[|system|]", "[|user|]", "[|assistant|]", "[|endofturn|]", "[|tool|]"],
+    "EXAONE": ["[|system|]", "[|user|]", "[|assistant|]", "[|endofturn|]", "[|tool|]", "[BE]"],
     "Nemotron": ["<extra_id_0>", "<extra_id_1>", "<SPECIAL_10>", "<SPECIAL_12>", "<TOOLCALL>", "<AVAILABLE_TOOLS>"],
     "MiniMax": ["]~b]", "]~!b[", "[e~[", "]!p~[", "]<]start of image[>[", "<minimax:tool_call>"],
     "MiniMax Text": ["<beginning_of_sentence>", "<end_of_sentence>", "[PAD200063]"],

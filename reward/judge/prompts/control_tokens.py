@@ -19,7 +19,7 @@ NAMES = (
 )
 # Tags in square brackets, beside those of two words, which are known by their underscore.
 TAGS = (
-    "INST|IMG|CLS|SEP|MASK|PAD|UNK|BOS|EOS|EOT|EOM|THINK|ARGS|CALL|TOOL|TOOLS|SYSTEM|USER|ASSISTANT|HUMAN|BOT|PREFIX|"
+    "INST|IMG|CLS|BE|SEP|MASK|PAD|UNK|BOS|EOS|EOT|EOM|THINK|ARGS|CALL|TOOL|TOOLS|SYSTEM|USER|ASSISTANT|HUMAN|BOT|PREFIX|"
     r"MIDDLE|SUFFIX|AUDIO|TRANSCRIBE|REF|EOH|SYS|PLHD|multimodal|@[BE]OS@|PAD\d+|[gs]MASK|unused_?\d+|control_\d+|extra_id_\d+|(?:start|end)_header_id"
 )
 OF_CPP = "t|map|set|list|ptr|view|traits|variable"  # ends of names that code has in angle brackets: vector<size_t>

@@ -5,6 +5,7 @@ as 'Thought process:'. They are met by their class: whatever holds no word but t
 """
 
 import html
+import keyword
 import re
 import unicodedata
 from pathlib import Path
@@ -15,7 +16,10 @@ from reward.judge.prompts.template import visible
 CHUNK = re.compile(r"(?s).{1,1024}(?!\S)|.{1,1024}")  # what is looked at at once, cut between words where it can be
 SLICE = 256  # characters that are normalized at once
 MARKS = re.compile(r"[\W_]+")
-TAGS = re.compile(r"</?(?!think)[a-z][a-z0-9]{0,15}\s{0,4}/?>|\\[nrt](?![a-z])|\\[()\[\]]|\$+", re.I)
+TAGS = re.compile(
+    r"</?(?!think)[a-z][a-z0-9]{0,15}\s{0,4}/?>|\\(?:text(?:bf|it)?|(?:sub)*section|begin|end)(?=\*?\{)|\\[nrt](?![a-z])|\\[()\[\]]|\$+",
+    re.I,
+)
 # Marks that no question has for an answer, unlike those of a programming language.
 SAYS_NOTHING = re.compile(
     r"[\s.,:;!?'\"`\u2010-\u2027\u2030-\u205e\u2e00-\u2e7f\u3001-\u301f\u30fb\uff01\uff0c\uff0e\uff1a\uff1b\uff1f\uff61"
@@ -57,6 +61,12 @@ SOLO_PARTS, STEM_PARTS, LINK_PARTS = map(_words, ("solo_parts", "stem_parts", "l
 WORDS = SOLO | STEM | LINK | INNER
 NUMBERED = frozenset(plain("step paso etape schritt passo stap steg krok adim langkah шаг 步 ステップ 단계").split())
 ANNOUNCED = re.compile(rf"\b(?:{'|'.join(map(plain, WORD_FILE['phrases'].strip().splitlines()))})\b")
+# What ends in a colon announces, but for a letter of a choice, code and the beginning of a letter.
+LONGEST_HEADING = 120
+NO_HEADING = frozenset(map(str.lower, keyword.kwlist)) | frozenset(
+    "default public private protected switch function dear to hello hi http https file mailto localhost".split()
+)
+NUMBERED_LINE = re.compile(r"\W{0,9}\d{1,2}[.)]\s")
 COUNT = {"one": "1", "two": "2", "three": "3", "four": "4", "five": "5"}
 PARTS = re.compile("|".join(sorted(SOLO_PARTS | STEM_PARTS | LINK_PARTS, key=len, reverse=True)))
 
@@ -92,6 +102,8 @@ def _is_empty(text: str) -> bool:
     lines = [line for line in map(str.strip, text.split("\n")) if not RULE.fullmatch(line)]
     if SAYS_NOTHING.fullmatch(BOLD.sub("", "\n".join(lines)) or " "):
         return True
+    if _is_heading(text):
+        return True
     tokens: list[str] = []
     kinds = set()
     words = ANNOUNCED.sub("solution", plain(TAGS.sub(" ", html.unescape(text)))).split()
@@ -105,6 +117,20 @@ def _is_empty(text: str) -> bool:
     if words[-1] == tokens[-1] and HAN_OR_KANA.match(words[-1]) and _kind(tokens[-1], []) == "link":
         return False  # a word of its own, as in 'Answer: is' where that means yes
     return "solo" in kinds or ("stem" in kinds and len(tokens) > 1)
+
+
+def _is_heading(text: str) -> bool:
+    """Whether ``text`` is one short line of words that ends in a colon, and so announces what does not come."""
+    line = TAGS.sub(" ", text[: LONGEST_HEADING + 1]).rstrip(" \t\n*_`\"'\u201d)>#-")
+    if len(text) > LONGEST_HEADING or not line.endswith((":", "\uff1a")) or "\n" in line.strip():
+        return False
+    words = plain(NUMBERED_LINE.sub("", line, count=1)).split()
+    return (
+        0 < len(words) <= 10
+        and words[0] not in NO_HEADING
+        and not any(char.isdigit() for word in words for char in word)
+        and any(len(word) > 1 or not word.isascii() for word in words)
+    )
 
 
 def _split(word: str) -> list[str]:
