@@ -63,9 +63,7 @@ NUMBERED = frozenset(plain("step paso etape schritt passo stap steg krok adim la
 ANNOUNCED = re.compile(rf"\b(?:{'|'.join(map(plain, WORD_FILE['phrases'].strip().splitlines()))})\b")
 # What ends in a colon announces, but for a letter of a choice, code and the beginning of a letter.
 LONGEST_HEADING = 120
-NO_HEADING = frozenset(map(str.lower, keyword.kwlist)) | frozenset(
-    "default public private protected switch function dear to hello hi http https file mailto localhost".split()
-)
+NO_HEADING = _words("no_heading") | frozenset(map(str.lower, keyword.kwlist))
 NUMBERED_LINE = re.compile(r"\W{0,9}\d{1,2}[.)]\s")
 COUNT = {"one": "1", "two": "2", "three": "3", "four": "4", "five": "5"}
 PARTS = re.compile("|".join(sorted(SOLO_PARTS | STEM_PARTS | LINK_PARTS, key=len, reverse=True)))
