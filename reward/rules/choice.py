@@ -16,9 +16,11 @@ from reward.rules.parsing.letters import (
     UNDECIDED,
     alone,
     is_conditional,
+    is_name,
     joined,
     named_lower,
     without_denied,
+    without_formulas,
     without_listing,
     without_reasons,
 )
@@ -141,7 +143,7 @@ def _letter(text: str, letters: str, choices: list[str]) -> str | None:
             return by_text
     if led := _opening(text, letters, choices):  # 'C - A cat'
         return led
-    text = without_denied(without_listing(text, letters))
+    text = without_denied(without_listing(without_formulas(text), letters))
     mentions = alone(text, letters)
     if is_conditional(text, mentions):
         return None
@@ -157,7 +159,7 @@ def _letter(text: str, letters: str, choices: list[str]) -> str | None:
         )
         rest = [(letter, opening.start(1), end), *(other for other in mentions if other[1] >= end)]
         return None if several or joined(text, rest, 0) else letter
-    names = {letter for letter, _, _ in mentions} or named_lower(text, letters)
+    names = {mention[0] for mention in mentions if not is_name(text, mention)} or named_lower(text, letters)
     return names.pop() if len(names) == 1 else None
 
 
@@ -174,7 +176,7 @@ def _last(text: str, letters: str, choices: list[str]) -> str | None:
     for part in dict.fromkeys((text.strip(), head if "\n" not in head.strip() else "")):
         if part and len(part) < answer.LONGEST_STATEMENT and (whole := _letter(part, letters, choices)):
             return whole
-    text = without_denied(without_listing(text, letters))
+    text = without_denied(without_listing(without_formulas(text), letters))
     confirmed = {match[1] or match[2] or match[3] for match in CONFIRMED.finditer(text)} & set(letters)
     if len(confirmed) == 1:
         return confirmed.pop()
@@ -182,6 +184,9 @@ def _last(text: str, letters: str, choices: list[str]) -> str | None:
     mentions = [mention for mention in alone(text, letters) if not chosen or mention[1] >= chosen[-1].end()]
     if chosen:
         mentions = mentions[:2] if len(mentions) > 1 and joined(text, mentions, 0) else mentions[:1]
+    else:
+        while mentions and is_name(text, mentions[-1]):
+            mentions.pop()
     if not mentions:
         line = text.strip().rsplit("\n", 1)[-1]
         lead = SAYS.match(line)
@@ -220,6 +225,8 @@ def score(response: str, ground_truth: Any, extra: Extra) -> float:
                 return float(corrected == right)
             letter = _labelled(text, labels) or _letter(text, letters, choices)
             names = "".join(ANY_LETTER.findall(text))
+            if place is answer.boxed and letter is None and text and not names and answer.said(end) is not None:
+                continue  # a result, of which a statement says which choice it is
             if place is answer.said and letter is None and (not names or (names == letters and len(names) > 2)):
                 letter = _last(end[end.rfind(text) + len(text) :], letters, choices)  # 'Answer = 7. Option B is right'
             return float(letter == right)

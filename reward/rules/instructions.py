@@ -7,7 +7,6 @@ prompt-level score (all must be followed). Where this differs from it by intent:
 
 import json
 import re
-import unicodedata
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
@@ -19,9 +18,7 @@ from reward.support.errors import GroundTruthError
 LONGEST = 65_536  # characters; nobody asked for more
 RELATIONS = ("less than", "at least")
 POSTSCRIPTS = {"P.P.S": r"p\.\s?p\.\s?s", "P.S.": r"p\.\s?s\."}
-# A word as the reference's tokenizer finds it, with the signs of Indic vowels and of emoji, unlike in ``re``.
-SIGNS = "".join(char for char in map(chr, range(0x300, 0x10000)) if unicodedata.category(char).startswith("M"))
-WORD = re.compile(rf"[\w{SIGNS}\u200c\u200d]+")
+WORD = re.compile(r"\w+")  # as the reference's tokenizer finds it: the signs of Indic vowels end one
 # Between words as the Penn Treebank cuts them; contractions are words of their own.
 BETWEEN = re.compile(
     '[\\s;@#$%&?!*\\[\\](){}<>"`\u2018\u2019\u201c\u201d\u201e\u00ab\u00bb\u2014\u2026]+|[:,](?!\\d)|--+|\\.{3,}'

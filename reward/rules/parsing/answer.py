@@ -32,7 +32,14 @@ SAYING = (
 FORMULA = r"\$\$[^$]+\$\$|\$[^$\n]+\$|\\\((?:(?!\\[()]).)+\\\)|\\\[(?:(?!\\[\[\]]).)+\\\]"
 SENTENCE_PART = re.compile(rf"{FORMULA}|(?P<end>\n|[。\uff01\uff1f]|[.!?](?=[\s*_\"')\]}}]|$))", re.DOTALL)
 SENTENCE_END = re.compile(r"\n|[.!?](?=\s)|[。\uff01\uff1f]")
+# A model that was trained on prompts goes on with the next one; harnesses stop it there (lm-evaluation-harness's
+# `until`, Qwen2.5-Math's stop words), and this reads no further once an answer was given.
+NEXT_QUESTION = re.compile(
+    r"\n[ \t*#]{0,8}(?:(?:Question|Problem|Human|User|Instruction|Q)[*_]{0,2} ?:|(?:问题|题目) ?[:\uff1a])"
+)
+ANSWERED = re.compile(rf"{BOX.pattern}|####|</answer>|{SAID.pattern}", re.IGNORECASE)
 JSON_VALUE = re.compile(r'\s{0,9}(?:"([^"\n]+)"|([^",}\[\]\n]+))\s{0,9}[,}]')
+ELLIPSIS = re.compile(r"\A(?:\.{2,}|\u2026)")  # 'The answer is ... 5'
 TITLE = re.compile(r"(?:dr|mrs?|ms|st|mt|prof|gen|rev|vs|approx|fig|e\.g|i\.e|ca)", re.IGNORECASE)
 SUFFIX = re.compile(r"(?:jr|sr|no|etc|inc|ltd|co|sq|ft|in)", re.IGNORECASE)  # a sentence may end in one
 STARTER = re.compile(
@@ -61,6 +68,18 @@ ASIDE = re.compile(
 
 def tail(response: str) -> str:
     """Return the end of a response, where its answer is: what follows its thoughts, if anything does.
+
+    It ends where the response, having answered, asks itself the next question.
+    """
+    end = _end(response)
+    if (asked := NEXT_QUESTION.search(end)) and (answered := ANSWERED.search(end)):
+        asked = NEXT_QUESTION.search(end, max(asked.start(), answered.end()))
+        return end[: asked.start()] if asked else end
+    return end
+
+
+def _end(response: str) -> str:
+    """What follows the thoughts, within ``LONGEST``.
 
     Where a long response is cut, what is left of a sentence is left out: the end of an answer is not an answer.
     """
@@ -140,7 +159,7 @@ def sentences(response: str) -> Iterator[str]:
         after = response[said.end() : said.end() + LONGEST_STATEMENT]
         if said[0].endswith('":') and (value := JSON_VALUE.match(after)):
             after = value[1] or value[2]
-        after = after.lstrip(" \t\r\n*_:\uff1a")
+        after = ELLIPSIS.sub("", after.lstrip(" \t\r\n*_:\uff1a")).lstrip()
         sentence = _sentence(after)
         corrected = NOT_BUT.match(sentence)
         if corrected:

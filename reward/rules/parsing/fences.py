@@ -13,6 +13,7 @@ LONGEST = 131_072  # characters; of a longer text the end is read
 SHORT = 8_192  # characters that Python parses in a moment, whatever they are
 PYTHON = frozenset({"python", "py", "python3", "py3", "python2", "ipython", "ipython3"})
 JSON = frozenset({"json", "jsonc", "json5"})
+MARKDOWN = frozenset({"markdown", "md"})  # a whole answer in a block: its own blocks count
 LANGUAGE = re.compile(r"[\s{.]*([\w+#-]*)")
 # MBPP's prompt, Code Llama's, and tags.
 TAGGED = re.compile(
@@ -47,8 +48,16 @@ def blocks(text: str) -> tuple[Block, ...]:
 def _blocks(text: str) -> tuple[Block, ...]:
     if "```" not in text and "~~~" not in text:
         return ()
-    tokens = [token for token in _parser().parse(text) if token.type == "fence" and token.content.strip()]
-    return tuple(Block(_language(token.info), token.content) for token in tokens)
+    found: list[Block] = []
+    for token in _fences(text):
+        block = Block(_language(token.info), token.content)
+        inner = _fences(block.content) if block.language in MARKDOWN else []
+        found += [Block(_language(each.info), each.content) for each in inner] or [block]
+    return tuple(found)
+
+
+def _fences(text: str) -> list[Any]:
+    return [token for token in _parser().parse(text) if token.type == "fence" and token.content.strip()]
 
 
 def _language(info: str) -> str:

@@ -21,7 +21,7 @@ SYMBOLS = str.maketrans(
 SPACES = re.compile(r",\\! ?|\{ ?, ?\}")  # 1,\!234 and 1{,}234
 TEXT = re.compile(
     r"(?:\\text|\\mathrm|\\mbox|\\textbf|\\mathbf|\\textrm)\s*\{([^{}]*)\}"
-    r"|\\(?:!|,|;|:|quad|qquad|left|right|displaystyle|big|Big|bigl|bigr)(?![A-Za-z])|~"
+    r"|\\(?:!|,|;|:|quad|qquad|left|right|displaystyle|bf|rm|it|sf|big|Big|bigl|bigr)(?![A-Za-z])|~"
 )
 # An angle in degrees of a trigonometric function: \sin 15^\circ, \tan(45^\circ - 30^\circ), \cos^2 20^\circ.
 TRIGONOMETRIC = re.compile(
@@ -60,6 +60,22 @@ SCIENTIFIC = re.compile(
 )
 RATIO = re.compile(r"([-+]?)(?:\\frac(?:\{([-+]?\d+)\}|(\d))(?:\{([-+]?\d+)\}|(\d))|(\d+)/(\d+))")
 MIXED = re.compile(r"([-+]?) ?(\d+) ?(?:\\frac ?(?:\{(\d+)\}|(\d)) ?(?:\{(\d+)\}|(\d))|(?<= )(\d+)/(\d+))")
+TEMPERATURE = re.compile(
+    r"(?<=\d) ?\^ ?(?:\\circ|\{ ?\\circ ?\}) ?(?:\\(?:text|mathrm|textrm) ?\{ ?[CF] ?\}|\\?,? ?[CF])\.?\Z"
+)
+BASES = {
+    "two": 2,
+    "three": 3,
+    "four": 4,
+    "five": 5,
+    "six": 6,
+    "seven": 7,
+    "eight": 8,
+    "nine": 9,
+    "ten": 10,
+    "sixteen": 16,
+}
+BASE_IN_WORDS = re.compile(rf"(?<=[\dA-Z)])_\{{ ?({'|'.join(BASES)}) ?\}}")
 # A numeral and its base: 12_8, 12_{8}, (12)_8.
 BASED = re.compile(r"(-?)\(?([0-9][0-9A-Z]*(?:\.[0-9A-Z]+)?)\)?_(?:\{(\d+)\}|(\d))")
 
@@ -98,9 +114,11 @@ def clean(latex: str) -> str:
         .replace("\\cfrac", "\\frac")
         .replace("\\varnothing", "\\emptyset")
     )
+    text = TEMPERATURE.sub("", text) if "\\circ" in text else text
     text = SYMBOL.sub("", text) if text[-1:] in "}a1234" else text
     text = APPROXIMATELY.sub("", text) if text.startswith("\\approx") else text
     text = TEXT.sub(lambda match: f" {(match[1] or '').strip(' ~')} ", text)
+    text = BASE_IN_WORDS.sub(lambda match: f"_{{{BASES[match[1]]}}}", text)
     if "\\circ" in text or "\\degree" in text:
         text = DEGREES.sub("", TRIGONOMETRIC.sub(lambda match: ANGLE.sub(_radians, match[0]), text))
     text = LOGARITHM.sub(r"\\log_{10}", text)

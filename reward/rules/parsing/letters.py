@@ -25,6 +25,32 @@ WORD = {
         r"|['\u2019]"
     ),
 }
+# In a formula a letter is a name ('$P(A \cap T)$', 'C = 3.3'), unless it is all of it ('$B$').
+FORMULA = re.compile(
+    r"\$\$([^$]{1,2000})\$\$|\$([^$\n]{1,400})\$|\\\(((?:(?!\\[()]).){1,400})\\\)|\\\[((?:(?!\\[\[\]]).){1,2000})\\\]",
+    re.DOTALL,
+)
+LONE = re.compile(r"(?:\\(?:text|textbf|mathrm|mathbf|boxed)(?![a-z])|[\s{}().])*([A-J])[\s{}().]*")
+LINE_END = re.compile(r"[)}$*_ ]*[.!\u3002\uff01]?[*_ ]*(?:\n|\Z)")
+NAME_BEFORE = re.compile(
+    r"(?:[_^\}]\{|[+^_\u2229\u222a\u00d7\u221a\u222b\u2211\u2206\u2264\u2265\u00b0] ?"
+    r"|\\(?!(?:f?box(?:ed)?|text|mbox|math|bold|rm|bf))[a-z]{2,9}[ {(]|[a-z]\(|\d ?[-*/]? ?"
+    r"|\bsolv(?:e|es|ed|ing) for |\$"
+    r"|\b(?:vitamin|hepatitis|influenza|type|group|class|grade|plan|points?|array|matrix|matrices|sets?|events?|blocks?"
+    r"|player|person|company|country|firm|vertex|angle|vector|factor|variable|protein|antigen|allele|gene|phase|part"
+    r"|figure|schedule|section|article|product|states?|system|theory|model|case|triangle|radius|side|line|node|register"
+    r"|(?<!answer )(?<!choice )(?<!option )(?<!letter )of) \(?)\Z",
+    re.IGNORECASE,
+)
+NAME_AFTER = re.compile(
+    r" ?(?:=|\u2248) ?(?:[-\d($\\.]|[A-Za-z]\b(?! ?[.)]))| ?[+^_<>\u2229\u222a\u00d7\u2264\u2265]"
+    r"|\((?![a-z ]{3})| ?/ ?[\dK-Z(]| ?\\(?:cap|cup|cdot|times|leq?|geq?|to|in)\b"
+)
+DEFINED_BEFORE = re.compile(r"(?:\b(?:where|let|and|with)|,) \Z", re.IGNORECASE)
+DEFINED_AFTER = re.compile(
+    r" (?:is|be|are|denotes?|represents?) (?:the |an? )?"
+    r"(?!(?:\w+ ){0,2}(?:correct|right|best|answer|choice|option|one)\b)"
+)
 SENTENCE_START = re.compile(r"(?:\A|[.!?\n])[\s\"*_]*\Z")
 NAMED = re.compile(
     r"(?:option|choice|answer|letter|is|pick|choose|select|chose|选|選|项|[(\[{*$:=])[ (\[{*:]*\Z", re.IGNORECASE
@@ -140,6 +166,24 @@ def alone(text: str, letters: str) -> list[tuple[str, int, int]]:
         if letter in letters and not (word and (letter == "I" or SENTENCE_START.search(before))):
             mentions.append((match[1], match.start(), match.end()))
     return mentions
+
+
+def without_formulas(text: str) -> str:
+    """Return ``text`` without its formulas; one that is a letter alone stays."""
+
+    def kept(formula: re.Match[str]) -> str:
+        return formula[0] if LONE.fullmatch(next(filter(None, formula.groups()))) else " "
+
+    return FORMULA.sub(kept, text) if "$" in text or "\\" in text else text
+
+
+def is_name(text: str, mention: tuple[str, int, int]) -> bool:
+    """Whether a letter stands for something other than a choice: a variable, vitamin A, the array B."""
+    _, begin, end = mention
+    before = text[max(0, begin - 16) : begin]
+    if NAME_AFTER.match(text, end) or (DEFINED_BEFORE.search(before) and DEFINED_AFTER.match(text, end)):
+        return True
+    return NAME_BEFORE.search(before) is not None and not (before.endswith("$") and LINE_END.match(text, end))
 
 
 def joined(text: str, mentions: list[tuple[str, int, int]], at: int) -> bool:

@@ -27,6 +27,7 @@ def block(language: str, content: str, fence: str = "```") -> str:
         block("", CODE) + "Output:\n" + block("", "2\n"),
         block("python", "def f(x):\n    return x\n") + "Better:\n" + block("python", CODE),
         block("py", CODE, "~~~"),
+        block("markdown", "It is:\n" + block("python", CODE), "````"),
         block("python", CODE + "D = '''\n```\nx\n```\n'''\n", "````"),
         block("python3 title=solution.py", CODE),
         block("python:solution.py", CODE),
