@@ -288,6 +288,7 @@ def test_memory_that_is_freed_is_kept() -> None:
             thread.start()
             thread.join()
             """,
+            fresh=True,  # the allocator reads them when it is loaded
             **own,
         )
         faults[name] = int(done.stdout)

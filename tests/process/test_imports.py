@@ -27,5 +27,5 @@ THREADS = """
 @pytest.mark.parametrize(("how", "found"), [("locked", True), ("plain", False)])
 def test_threads_that_want_it_at_once(how, found) -> None:
     """The plain way fails on the day CPython, or transformers, mends it: then ``reward/model/imports.py`` can go."""
-    done = run(THREADS.format(how=how), platform="")
+    done = run(THREADS.format(how=how), platform="", fresh=True)
     assert (done.stdout.split() == ["8"]) is found, done.stdout + done.stderr

@@ -1,8 +1,6 @@
 """The kit's trainer is known to verl, in any process and on any device."""
 
-import os
-import subprocess
-import sys
+from tests.support.upstream import run
 
 
 def test_verl_finds_it_by_name() -> None:
@@ -11,7 +9,7 @@ import verl
 from verl.trainer.ppo.v1 import get_trainer_cls
 print(get_trainer_cls("ppo_kit").__module__)
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    done = run(code, platform="")
     assert done.stdout.strip().endswith("trainer.driver.ppo_trainer"), done.stderr
 
 
@@ -20,7 +18,7 @@ def test_verl_finds_the_policy_loss_by_name() -> None:
 from verl.trainer.ppo.core_algos import get_policy_loss_fn
 print(get_policy_loss_fn("ppo_kit").__module__)
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    done = run(code, platform="")
     assert done.stdout.strip().endswith("trainer.algorithm.policy_loss"), done.stderr
 
 
@@ -30,10 +28,7 @@ import verl
 from verl.utils.tracking import Tracking
 Tracking("p", "e", default_backend=["file"], config={}).log({"loss": 1.0}, step=1)
 """
-    environment = {**os.environ, "VERL_FILE_LOGGER_PATH": str(tmp_path / "metrics.jsonl")}
     for _ in range(2):
-        done = subprocess.run(
-            [sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=False
-        )
+        done = run(code, platform="", VERL_FILE_LOGGER_PATH=str(tmp_path / "metrics.jsonl"))
         assert done.returncode == 0, done.stderr
     assert (tmp_path / "metrics.jsonl").read_text() == '{"step":1,"data":{"loss":1.0}}\n' * 2

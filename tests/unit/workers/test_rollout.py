@@ -1,8 +1,6 @@
 """Samples in batches: the same as verl's one by one, over real Ray actors and a real transfer queue."""
 
 import asyncio
-import subprocess
-import sys
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -18,6 +16,7 @@ from verl.workers.rollout.router import GlobalRequestLoadBalancer
 
 from environments.spec import EnvSpec
 from environments.tools.spec import ToolsSpec
+from tests.support.upstream import run
 from trainer.workers.rollout import rows
 from trainer.workers.rollout.client import BatchClient
 from trainer.workers.rollout.finished import as_finished
@@ -34,7 +33,7 @@ import verl
 from verl.workers.rollout.replica import get_rollout_replica_class
 print(get_rollout_replica_class("vllm").__name__)
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    done = run(code, platform="")
     assert done.stdout.split()[-1:] == ["BatchReplica"], done.stderr
 
 
