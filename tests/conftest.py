@@ -1,7 +1,6 @@
 """Shared by the tests: a model made in a moment, a folder for real runs, quick composing and judging."""
 
 import os
-import pickle
 import re
 from collections.abc import Iterator
 from functools import cache
@@ -27,6 +26,22 @@ ENGINE = re.compile(
 def touches_the_engine(path: Path) -> bool:
     """Whether tests of this file are built on what differs between the sets of versions: marked ``stack``."""
     return bool(ENGINE.search(path.read_text(encoding="utf-8")))
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Import no module of which ``-m`` wants no test: those of other tiers, and for ``stack`` those without it.
+
+    An import of verl takes 10 s of CPU in each worker. Only words that are joined by ``and`` are read.
+    """
+    wanted = set(config.option.markexpr.split(" and "))
+    if " or " in config.option.markexpr:
+        return None
+    tier = next(iter(collection_path.relative_to(Path(__file__).parent).parts), "")
+    if tier in TIERS and (f"not {tier}" in wanted or wanted & set(TIERS) - {tier}):
+        return True
+    if "stack" in wanted and collection_path.name.startswith("test_") and collection_path.suffix == ".py":
+        return not (touches_the_engine(collection_path) or "mark.stack" in collection_path.read_text(encoding="utf-8"))
+    return None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -66,20 +81,10 @@ def output(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def compose_once() -> Iterator[None]:
-    """Read the YAML files once for each choice of them, which takes most of a second; resolve them each time."""
-    from trainer.settings.verl_schema import settings_tree
+    """Read the YAML files once for each choice of them (``tests.support.composing``)."""
+    from tests.support.composing import compositions_kept
 
-    made: dict[object, bytes] = {}
-    real = settings_tree.compose_files
-
-    def cached(*choices: object) -> Any:
-        key = (settings_tree.ROOT, *choices)
-        if key not in made:
-            made[key] = pickle.dumps(real(*choices))
-        return pickle.loads(made[key])
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(settings_tree, "compose_files", cached)
+    with compositions_kept():
         yield
 
 

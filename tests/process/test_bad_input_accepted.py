@@ -12,7 +12,6 @@ from reward.custom import load
 from reward.judge.config import ConfigError
 from reward.judge.config import load as load_judge
 from tests.attacks import bad_input_accepted as table
-from tests.support.command import train_sh
 from tests.support.composing import resolved
 from trainer import ROOT
 from trainer.checks import software
@@ -204,12 +203,12 @@ def test_every_condition_of_the_table_can_be_read() -> None:
         (("algorithm.adv_estimator=banana", "--lr", "word", "--dry_run"), "allowed: gae, grpo"),
     ],
 )
-def test_by_a_real_process(tmp_path, words, said) -> None:
+def test_by_a_real_process(tmp_path, words, said, prefork) -> None:
     empty = tmp_path / "empty"
     empty.mkdir()
     (empty / "none.jsonl").touch()
     (empty / "blank.jsonl").write_text("\n \n\n")
-    done = train_sh(*(word.format(empty=empty) for word in words), OUTPUT_DIR=str(tmp_path / "out"))
+    done = prefork.train_sh(*(word.format(empty=empty) for word in words), OUTPUT_DIR=str(tmp_path / "out"))
     assert done.status == 2, done
     assert any(said in line for line in done.complaints), done.complaints
     assert not (empty / "none.scored.jsonl").exists()

@@ -89,7 +89,7 @@ def test_a_flag_without_its_value() -> None:
         (["critic.grad_clip=${nope}"], "config/ or an override for verl (critic.grad_clip=${nope}): "),
     ],
 )
-def test_bad_input_is_one_line_and_status_2(arguments, line, tmp_path, small_model) -> None:
+def test_bad_input_is_one_line_and_status_2(arguments, line, tmp_path, small_model, prefork) -> None:
     model = [] if "--model" in arguments else ["--model", str(small_model)]
     quiet = {
         "DASHSCOPE_API_KEY": "",
@@ -98,28 +98,28 @@ def test_bad_input_is_one_line_and_status_2(arguments, line, tmp_path, small_mod
         "WANDB_API_KEY": "",
         "WANDB_MODE": "",
     }
-    result = train_sh(*model, *arguments, OUTPUT_DIR=str(tmp_path), **quiet)
+    result = prefork.train_sh(*model, *arguments, OUTPUT_DIR=str(tmp_path), **quiet)
     assert result.status == 2, result.err
     assert len(result.complaints) == 1, result.err
     assert line in result.complaints[0]
     assert not (tmp_path / "runs").exists()
 
 
-def test_a_head_size_that_vllm_cannot_serve(tmp_path, small_model) -> None:
+def test_a_head_size_that_vllm_cannot_serve(tmp_path, small_model, prefork) -> None:
     folder = tmp_path / "model"
     shutil.copytree(small_model, folder)
     config = json.loads((folder / "config.json").read_text())
     config |= {"head_dim": 16}
     (folder / "config.json").write_text(json.dumps(config))
-    result = train_sh("--model", str(folder), OUTPUT_DIR=str(tmp_path / "out"))
+    result = prefork.train_sh("--model", str(folder), OUTPUT_DIR=str(tmp_path / "out"))
     assert result.status == 2
     assert "its attention heads have size 16, and vLLM's CPU build serves 32, 64," in result.err
     assert len(result.complaints) == 1
 
 
-def test_a_folder_that_is_no_run_is_left_alone(tmp_path, small_model) -> None:
+def test_a_folder_that_is_no_run_is_left_alone(tmp_path, small_model, prefork) -> None:
     (tmp_path / "runs" / "mine").mkdir(parents=True)
-    result = train_sh("--model", str(small_model), "--run_name", "mine", OUTPUT_DIR=str(tmp_path))
+    result = prefork.train_sh("--model", str(small_model), "--run_name", "mine", OUTPUT_DIR=str(tmp_path))
     assert result.status == 2
     assert "--run_name mine: there is such a folder in" in result.err
     assert list((tmp_path / "runs" / "mine").iterdir()) == []

@@ -253,12 +253,12 @@ REFUSED = (
 
 
 @pytest.mark.parametrize("words", REFUSED, ids=lambda words: words[-1][:60])
-def test_what_is_typed_is_refused_and_nothing_is_written(tmp_path, words) -> None:
+def test_what_is_typed_is_refused_and_nothing_is_written(tmp_path, words, prefork) -> None:
     key = CANARIES["OPENAI_API_KEY_2"]
     filled = [word.replace("{OPENAI_API_KEY_2}", key).replace("{tmp}", str(tmp_path)) for word in words]
     output = tmp_path / "outputs"
     where = {} if "--output_dir" in words else {"OUTPUT_DIR": str(output)}
-    result = train_sh(*filled, **where, **CANARIES)
+    result = prefork.train_sh(*filled, **where, **CANARIES)
     assert result.status == 2
     assert "canary" not in result.out + result.err
     assert "env var" in result.err or "stays in the environment" in result.err
@@ -287,9 +287,9 @@ def test_settings_that_only_sound_like_it(word) -> None:
     assert fault_of_word(word) == ""
 
 
-def test_messages_steer_no_terminal(tmp_path) -> None:
+def test_messages_steer_no_terminal(tmp_path, prefork) -> None:
     (tmp_path / "a\x1b]0;title\x07\x1b[2J\u202e.jsonl").write_text("{}\n")
-    result = train_sh("score", str(tmp_path / "a\x1b]0;title\x07\x1b[2J\u202e.json"), OUTPUT_DIR=str(tmp_path))
+    result = prefork.train_sh("score", str(tmp_path / "a\x1b]0;title\x07\x1b[2J\u202e.json"), OUTPUT_DIR=str(tmp_path))
     assert result.status == 2
     assert "\\x1b[2J\\u202e.json" in result.err  # the end of the path: a long one is cut in its middle
     assert not {"\x1b", "\x07", "\u202e"} & set(result.out + result.err)

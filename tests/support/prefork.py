@@ -2,7 +2,7 @@
 
 What ``train.sh`` itself does is done here in a few lines (flags become env vars); its own faults are tested with the
 real script. ``python -m tests.support.prefork`` is the process that forks: a request a line of its stdin, an answer a
-line.
+line. It has composed the usual configurations, too, unless the files of ``config/`` may change: ``--read_each_time``.
 """
 
 import contextlib
@@ -21,6 +21,8 @@ from tests.support.command import Result, clean_environment
 from trainer import ROOT
 from trainer.settings.knobs import COMMANDS, load_knobs
 
+NO_HUB = "http://127.0.0.1:9"  # which huggingface_hub reads when it is imported
+COMPOSED = (("cpu", "rule"), ("cpu", "judge"), ("cpu", "function"), ("cuda", "rule"))
 KNOBS = {knob.flag: knob for knob in load_knobs()}
 
 
@@ -65,10 +67,11 @@ class Prefork:
 
     def __init__(self, folder: Path, root: Path = ROOT) -> None:
         self._folder, self._count, self._root = folder, 0, root
+        words = [] if root == ROOT else ["--read_each_time"]
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.support.prefork"],
+            [sys.executable, "-m", "tests.support.prefork", *words],
             cwd=root,
-            env=clean_environment(PYTHONPATH=str(root)),
+            env=clean_environment(PYTHONPATH=str(root), HF_ENDPOINT=NO_HUB),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -110,6 +113,22 @@ def _serve() -> None:
     from trainer.commands import check as _check  # noqa: F401
     from trainer.monitor.report import page  # noqa: F401
 
+    with contextlib.ExitStack() as stack:
+        if "--read_each_time" not in sys.argv:
+            _compose(stack)
+        _answer()
+
+
+def _compose(stack: contextlib.ExitStack) -> None:
+    from tests.support.composing import compositions_kept
+    from trainer.settings.verl_schema import settings_tree
+
+    stack.enter_context(compositions_kept())
+    for device, reward in COMPOSED:
+        settings_tree.compose_files(device, reward, ())
+
+
+def _answer() -> None:
     for line in sys.stdin:
         request = json.loads(line)
         started = time.monotonic()

@@ -118,7 +118,7 @@ def test_the_lines_of_the_manual(tmp_path, prefork) -> None:
         assert "sk-secret" not in everything
 
 
-def test_a_file_is_scored_by_the_judge(tmp_path) -> None:
+def test_a_file_is_scored_by_the_judge(tmp_path, prefork) -> None:
     rows = [
         {"prompt": f"{i} + 1 = ?", "response": f"{i + 1}", "ground_truth": i + 1 + i % 2, "data_source": "x"}
         for i in range(10)
@@ -126,7 +126,7 @@ def test_a_file_is_scored_by_the_judge(tmp_path) -> None:
     (tmp_path / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows) + "{}\n")
     with JudgeServer(judge_of_sums) as server:
         arguments = ("score", str(tmp_path / "a.jsonl"), *server.flags())
-        result = train_sh(*arguments, OUTPUT_DIR=str(tmp_path), timeout=120, **{**KEYS, "JUDGE_API_KEY": KEY})
+        result = prefork.train_sh(*arguments, OUTPUT_DIR=str(tmp_path), timeout=120, **{**KEYS, "JUDGE_API_KEY": KEY})
         assert result.status == 0, result.err
         assert server.script.calls == 10
         assert material(server.script.asked[0].user, "TASK").endswith("+ 1 = ?")

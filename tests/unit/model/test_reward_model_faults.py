@@ -11,7 +11,6 @@ from reward.model import preference_pairs, smoke_test
 from reward.model.messages import conversation
 from reward.model.spec import Spec
 from tests.support import reward_models
-from tests.support.command import train_sh
 from trainer.checks import preflight, reward_model
 from trainer.settings.settings import read_settings
 from trainer.user_error import UserError
@@ -184,9 +183,9 @@ def test_the_engine_is_chosen_by_what_the_model_is(models) -> None:
     assert reward_model.plan(settings, head_sizes=(64, 128)).engine == "transformers"
 
 
-def test_a_dry_run_of_a_model_of_the_hub_asks_nobody(tmp_path) -> None:
+def test_a_dry_run_of_a_model_of_the_hub_asks_nobody(tmp_path, prefork) -> None:
     arguments = ("--device", "cuda", "--n_gpus", "8", "--rm_gpus", "2")
-    result = train_sh(
+    result = prefork.train_sh(
         "--dry_run", "--reward_model", "Skywork/some-model", *arguments,
         OUTPUT_DIR=str(tmp_path), HF_ENDPOINT="http://127.0.0.1:9",
     )  # fmt: skip
@@ -252,8 +251,8 @@ def test_rankings_by_group() -> None:
     assert [(r.group, r.right, r.total, r.margin) for r in found] == [("en", 2, 4, 1.0), ("zh", 1, 1, 4.0)]
 
 
-def test_on_the_command_line(small_model, tmp_path) -> None:
-    result = train_sh("--model", str(small_model), "--reward_model", str(small_model), OUTPUT_DIR=str(tmp_path))
+def test_on_the_command_line(small_model, tmp_path, prefork) -> None:
+    result = prefork.train_sh("--model", str(small_model), "--reward_model", str(small_model), OUTPUT_DIR=str(tmp_path))
     assert result.status == 2
     assert len(result.complaints) == 1
     assert "it is a language model" in result.complaints[0]

@@ -10,7 +10,6 @@ from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.tensor import Shard, distribute_tensor
 
 from tests.attacks.checkpoint_pickles import ATTACKS
-from tests.support.command import train_sh
 from trainer.runs.checkpoint_pickles import foreign, strict_loading
 
 COMMANDS = (("export", "stranger"), ("eval", "stranger"), ("chat", "stranger"), ("--resume", "stranger", "--dry_run"))
@@ -69,18 +68,18 @@ def test_a_link_out_of_the_checkpoint_is_told(checkpoint, tmp_path) -> None:
     assert "out of the checkpoint" in foreign(checkpoint)
 
 
-def test_as_a_person_meets_it(checkpoint, tmp_path) -> None:
+def test_as_a_person_meets_it(checkpoint, tmp_path, prefork) -> None:
     mark, path = tmp_path / "ran", checkpoint / "actor" / "model_world_size_1_rank_0.pt"
     ATTACKS["os.system"](path, mark)
     (checkpoint / "complete.json").write_text(json.dumps({"step": 20, "files": {}}))
     for words in COMMANDS:
         start = time.monotonic()
-        result = train_sh(*words, OUTPUT_DIR=str(tmp_path))
+        result = prefork.train_sh(*words, OUTPUT_DIR=str(tmp_path))
         assert result.status == 2
         (line,) = (line for line in result.complaints if str(path) in line)
         assert "'posix.system'" in line
         assert "--trust_checkpoint" in line
         assert not mark.exists()
         assert time.monotonic() - start < 30
-    trusted = train_sh("--resume", "stranger", "--dry_run", "--trust_checkpoint", OUTPUT_DIR=str(tmp_path))
+    trusted = prefork.train_sh("--resume", "stranger", "--dry_run", "--trust_checkpoint", OUTPUT_DIR=str(tmp_path))
     assert trusted.status == 0, trusted.err

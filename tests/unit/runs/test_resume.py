@@ -8,7 +8,6 @@ import pytest
 import yaml
 from omegaconf import OmegaConf
 
-from tests.support.command import train_sh
 from tests.support.composing import resolved
 from trainer.__main__ import go_on
 from trainer.runs import checkpoint_config, checkpoints, config_changes, folders, resume
@@ -161,12 +160,14 @@ def test_a_run_that_never_saved_is_not_overwritten_by_another(small_model, compo
     assert resume.faults(again, plain(small_model, SEED="2"), run)[0].startswith("--seed was 1 and is 2 now")
 
 
-def test_as_a_person_meets_it(tmp_path) -> None:
+def test_as_a_person_meets_it(tmp_path, prefork) -> None:
     """A seed of its own makes another order of the data; nothing is written."""
     saved = {"data.seed": 1, "data.train_batch_size": 128, "trainer.n_gpus_per_node": 2}
     make(tmp_path, "sums", 10, settings=saved, SEED="1")
     before = sorted(tmp_path.rglob("*"))
-    result = train_sh("--run_name", "sums", "--seed", "2", "--dry_run", "--device", "cpu", OUTPUT_DIR=str(tmp_path))
+    result = prefork.train_sh(
+        "--run_name", "sums", "--seed", "2", "--dry_run", "--device", "cpu", OUTPUT_DIR=str(tmp_path)
+    )
     assert result.status == 2
     assert [line.split(":")[1].strip() for line in result.complaints] == [
         "--n_gpus was 2 and is 1 now",
@@ -176,12 +177,12 @@ def test_as_a_person_meets_it(tmp_path) -> None:
     assert [path for path in sorted(tmp_path.rglob("*")) if "cache" not in str(path)] == before
 
 
-def test_a_run_that_is_complete_has_nothing_to_do(tmp_path, small_model) -> None:
+def test_a_run_that_is_complete_has_nothing_to_do(tmp_path, small_model, prefork) -> None:
     root = make(tmp_path, "sums", 20, 30, MODEL_PATH=str(small_model), TOTAL_STEPS="30")
     (root / "model").mkdir()
     before = sorted(tmp_path.rglob("*"))
     for words in (("--run_name", "sums"), ("--resume", "sums", "--total_steps", "20")):
-        result = train_sh(*words, "--device", "cpu", timeout=180, OUTPUT_DIR=str(tmp_path))
+        result = prefork.train_sh(*words, "--device", "cpu", timeout=180, OUTPUT_DIR=str(tmp_path))
         assert result.status == 0, result.err
         done, hint = result.out.splitlines()[-2:]
         assert done == f"nothing to do: sums was trained to step 30; the model: {root / 'model'}"
