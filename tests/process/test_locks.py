@@ -1,5 +1,6 @@
 """The locks: what the design says fits together, and that they can be had."""
 
+import os
 import re
 import subprocess
 import sys
@@ -34,6 +35,7 @@ def test_every_file_has_its_checksum(name) -> None:
     wanted = {tuple(line.split(" ;")[0].split("==")) for line in lines if not line.endswith("+cpu")}
     assert found.keys() == wanted
     assert all(found.values())
+    assert "sys_platform" not in (LOCKS / f"{name}.hashes.txt").read_text(), "every lock is for one platform"
 
 
 def test_a_file_with_another_checksum_is_not_installed(tmp_path) -> None:
@@ -96,3 +98,22 @@ def test_the_cuda_lock_resolves(version, tmp_path) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert "vllm==0.24.0" in done.stdout
+
+
+def test_a_lock_that_cannot_be_resolved_changes_none(tmp_path) -> None:
+    """As where PyTorch's index is out of reach: one line on what is needed, and no half of a set of locks."""
+    kit = copy_of_the_kit(tmp_path / "kit")
+    before = {path.name: path.read_bytes() for path in (kit / "config/requirements").glob("*.txt")}
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    done = subprocess.run(
+        ["config/requirements/lock.sh"],
+        cwd=kit,
+        env={**os.environ, "PATH": path, "TORCH_INDEX": str(tmp_path / "absent")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1].startswith("make lock: cpu.in cannot be resolved"), done.stderr
+    assert "TORCH_INDEX" in done.stderr
+    assert before == {path.name: path.read_bytes() for path in (kit / "config/requirements").glob("*.txt")}
