@@ -1,12 +1,14 @@
 """``./train.sh rehearse`` without the stack: what is refused before anything starts, and miniatures in transformers."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from tests.support import policies, reward_models
-from tests.support.command import train_sh
+from tests.support import hub_server, policies, reward_models
+from tests.support.command import clean_environment, train_sh
 from trainer.commands.rehearsal import inputs, load_back, miniature
 from trainer.commands.rehearsal.miniature import Source
 from trainer.settings.settings import read_settings
@@ -55,6 +57,22 @@ def test_a_reward_model_with_a_head_of_its_own_has_a_stand_in(tmp_path, small_mo
     miniature.write(made.reward_model, tmp_path / "small", seed=1)
     config = json.loads((tmp_path / "small" / "config.json").read_text())
     assert (config["architectures"], len(config["id2label"])) == (["LlamaForSequenceClassification"], 1)
+
+
+def test_of_a_model_of_the_hub_no_weights_are_asked_for(tmp_path) -> None:
+    """They are listed there; config.json and tokenizer are all that a miniature is made of."""
+    policies.write(tmp_path / "hub" / "meta" / "llama", "llama", **SMALL)
+    source, job = Source("meta/llama", "model"), tmp_path / "job.json"
+    miniature.dump_job(source, tmp_path / "small", 1, job)
+    with hub_server.serving(tmp_path / "hub") as hub:
+        environ = clean_environment(HF_HOME=str(tmp_path / "cache"), **hub.environment)
+        command = [sys.executable, "-m", "trainer.commands.rehearsal.miniature", str(job)]
+        done = subprocess.run(command, env=environ, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    fetched = {path.rpartition("/")[2] for path in hub.asked if "/resolve/" in path}
+    assert {"config.json", "tokenizer.json", "chat_template.jinja"} <= fetched
+    assert not fetched & set(hub_server.WEIGHTS)
+    assert load_back.main(tmp_path / "small", None).startswith("LlamaForCausalLM")
 
 
 def broken_config(folder: Path) -> None:
