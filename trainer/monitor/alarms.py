@@ -41,7 +41,7 @@ def _reward(curves: Curves) -> str:
 def _kl(curves: Curves) -> str:
     last = curves.last("kl_divergence", 3)
     if last and min(last) > 1.0:
-        return f"the KL from the reference policy is {last[-1]:.3g} (healthy: 0.001-0.1)"
+        return f"the KL from the reference policy is {last[-1]:.3g} for each token"
     return ""
 
 

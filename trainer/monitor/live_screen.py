@@ -49,13 +49,13 @@ class View:
         return Text("  ".join(words), style="bold")
 
     def _vitals(self) -> Table:
-        table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
+        table, curves = Table(box=None, padding=(0, 2, 0, 0), show_header=False), self.progress.curves
         for vital in VITALS:
-            values = self.progress.curves.values(vital.name)
+            values = curves.values(vital.name)
             if values:
-                style = STYLES[vital.verdict(self.progress.curves)]
-                line = sparkline(values[-WIDTH:])
-                table.add_row(vital.name, Text(number(values[-1]), style=style), line, f"healthy: {vital.healthy}")
+                style = STYLES[vital.verdict(curves)]
+                line, healthy = sparkline(values[-WIDTH:]), f"healthy: {vital.healthy(curves)}"
+                table.add_row(vital.name, Text(number(values[-1]), style=style), line, healthy)
         return table
 
     def _newest(self) -> Text:

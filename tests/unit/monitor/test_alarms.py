@@ -109,6 +109,24 @@ def test_vitals() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("length", "kl", "verdict", "words"),
+    [
+        (3.6, 0.26, "ok", "0.001-0.56"),  # sums: 0.9 nats an answer
+        (3.6, 0.6, "odd", "0.001-0.56"),
+        (200, 0.26, "odd", "0.001-0.1"),
+        (200, 0.05, "ok", "0.001-0.1"),
+        (0, 0.26, "odd", "0.001-0.1"),
+    ],
+)
+def test_short_answers_may_be_further_from_the_reference_in_each_token(length, kl, verdict, words) -> None:
+    """To give always what the reference gives half of the time is 0.7 nats, in 3 tokens as in 300."""
+    found = metrics_file.Curves()
+    found.add(1, {"kl_divergence": kl, "response_length/mean": length})
+    (vital,) = [vital for vital in VITALS if vital.name == "kl_divergence"]
+    assert (vital.verdict(found), vital.healthy(found)) == (verdict, words)
+
+
 def test_a_file_that_is_cut_off_is_read_to_its_last_whole_line(tmp_path) -> None:
     """As after kill -9; and verl's own names are there under those that people watch."""
     whole = [json.dumps({"step": i, "data": {"critic/score/mean": 0.1 * i, "critic/vf_loss": None}}) for i in (1, 2)]

@@ -90,10 +90,11 @@ def _vitals(records: Sequence[Record]) -> list[Chart]:
     name = next((record.held_out[0].name for record in records if record.held_out), "reward")
     charts = [Chart(f"held-out {name}", line_chart(f"held-out {name}", held_out), "greedy answers to held-out prompts")]
     for vital in VITALS:
-        band = (vital.low, vital.high) if vital.low is not None or vital.high is not None else None
-        verdict = vital.verdict(records[0].curves) if len(records) == 1 else ""
+        curves = records[0].curves
+        band = (vital.low, vital.upper(curves)) if vital.low is not None or vital.high is not None else None
+        verdict = vital.verdict(curves) if len(records) == 1 else ""
         svg = line_chart(vital.name, _lines(records, vital.name), band)
-        charts.append(Chart(vital.name, svg, f"healthy: {vital.healthy}", verdict))
+        charts.append(Chart(vital.name, svg, f"healthy: {vital.healthy(curves)}", verdict))
     return [chart for chart in charts if chart.svg]
 
 
