@@ -36,33 +36,43 @@ class Report:
     sources: dict[str, int]  # data_source -> rows of both files
     lengths: Lengths | None
 
-    def of_episodes(self) -> list[str]:
-        """Return the report on the episodes of an environment, whose prompts may well be alike."""
-        lines = [f"data: {self.rows:,} episodes to train on, {self.held_out:,} held out, none with the same seed"]
-        return lines + ([_said(self.lengths, self.rows)] if self.lengths else [])
+    def notable(self, scored_by: str = "", are_episodes: bool = False) -> list[str]:
+        """Return what the plan of a run does not say: repeated, leaked and dropped rows, several sources, no rule.
 
-    def lines(self, scored_by: str = "") -> list[str]:
-        """Return the report as a person reads it; ``scored_by`` names what scores instead of the rules."""
-        lines = [f"data: {self.rows:,} training prompts, {self.held_out:,} held out"]
+        ``scored_by`` names what scores instead of the rules. The prompts of an environment's episodes may be alike.
+        """
+        lines = [f"data: {self.of_lengths()}"] if self.lengths and self.lengths.too_long else []
+        if are_episodes:
+            return lines
+        has_rules = scored_by or all(name in RULES for name in self.sources)
+        sources = self._of_sources(scored_by) if len(self.sources) > 1 or not has_rules else []
+        return [*self._of_contents(), *sources, *lines]
+
+    def of_lengths(self) -> str:
+        """Return a line on the lengths of the prompts; empty where they were not measured."""
+        if self.lengths is None:
+            return ""
+        lengths, exact = self.lengths, self.lengths.measured >= self.rows
+        dropped = round(lengths.too_long * self.rows)
+        many = f"{'' if exact else 'about '}{dropped:,} are over the limit of {lengths.limit} and are left out"
+        fate = many if lengths.too_long else f"none is over the limit of {lengths.limit}"
+        how = "" if exact else f" ({lengths.measured:,} of {self.rows:,} measured)"
+        return f"prompts have {lengths.median} tokens (median) to {lengths.longest}{how}; {fate}"
+
+    def _of_contents(self) -> list[str]:
+        lines = []
         if self.duplicates:
             lines.append(f"data: {self.duplicates:,} training prompts are repeated")
         if self.leaks:
             lines.append(f"data: {self.leaks:,} held-out prompts are trained on too; the accuracy on them says nothing")
+        return lines
+
+    def _of_sources(self, scored_by: str) -> list[str]:
+        lines = []
         for name, count in sorted(self.sources.items(), key=lambda item: -item[1])[:10]:
             by = scored_by or (RULES[name].name if name in RULES else "no rule of the kit")
             lines.append(f"data: {count:,} rows of {name}, scored by {by}")
-        if self.lengths:
-            lines.append(_said(self.lengths, self.rows))
         return lines
-
-
-def _said(lengths: Lengths, rows: int) -> str:
-    exact = lengths.measured >= rows
-    dropped = round(lengths.too_long * rows)
-    many = f"{'' if exact else 'about '}{dropped:,} are over the limit of {lengths.limit} and are left out"
-    fate = many if lengths.too_long else f"none is over the limit of {lengths.limit}"
-    how = "" if exact else f" ({lengths.measured:,} of {rows:,} measured)"
-    return f"data: prompts have {lengths.median} tokens (median) to {lengths.longest}{how}; {fate}"
 
 
 def report(

@@ -56,31 +56,34 @@ def announce(settings: Settings) -> None:
 
 def prepare(
     settings: Settings, tmp: Path, on_first_failure: Callable[[], None] | None = None
-) -> tuple[run_plan.Plan, folders.Run, DictConfig]:
+) -> tuple[run_plan.Plan, folders.Run, DictConfig, str]:
     """Check everything, and compose verl's configuration; ``on_first_failure`` as in ``survey``.
+
+    The text is what the run takes of memory and disk. What takes how much is said where it does not fit.
 
     Raises:
         UserError: with the faults found; nothing is left behind.
     """
     result = run_checks(settings, say, tmp, on_first_failure=on_first_failure)
     faults = preflight.fatal(settings, result.findings)
+    if result.is_tight:
+        for line in result.forecast:
+            say(line)
     if faults or result.plan is None or result.run is None or result.config is None:
         raise UserError(*faults)
     for finding in result.findings:
         if finding.state != "ok":
             say(f"warning: {finding.text}")
-    for line in result.forecast:
-        say(line)
-    return result.plan, result.run, result.config
+    return result.plan, result.run, result.config, result.needs
 
 
 def dry_run(settings: Settings) -> int:
     """Print the plan and verl's command, write the resolved configuration, and start nothing."""
     tmp = Path("/tmp/ppo-kit-dry-run")
-    checked, made, config = prepare(settings, tmp)
+    checked, made, config, needs = prepare(settings, tmp)
     redact.make_folder(made.folder)
     compose.write(config, made.folder / "config.yaml")
-    for line in plan.lines(settings, checked, made, config):
+    for line in plan.lines(settings, checked, made, config, needs):
         say(line)
     say(f"\nverl's command (also in {made.folder / 'command.txt'}):\n{supervisor.write_command(settings, made, tmp)}")
     say(f"\nthe resolved configuration: {made.folder / 'config.yaml'}\nnothing was started (--dry_run)")
@@ -108,7 +111,7 @@ def run(settings: Settings, head_node: HeadNode) -> int:
         tmp = supervisor.temporary_folder()
         server = supervisor.fork_server(settings, tmp)  # now, as its imports take longer than the checks
         python = server.python if server else None
-        checked, made, config = prepare(settings, tmp, server.end if server else None)
+        checked, made, config, needs = prepare(settings, tmp, server.end if server else None)
         total = int(compose.select(config, "trainer.total_training_steps"))
         if checked.start.step >= total and made.model.is_dir():
             say(f"nothing to do: {made.name} was trained to step {checked.start.step}; the model: {made.model}")
@@ -121,7 +124,7 @@ def run(settings: Settings, head_node: HeadNode) -> int:
         compose.write(config, made.folder / "config.yaml")
         supervisor.write_command(settings, made, tmp)
         supervisor.write_tools(made, checked.tools)
-        for line in plan.lines(settings, checked, made, config):
+        for line in plan.lines(settings, checked, made, config, needs):
             say(line)
         progress = Progress(made.folder, total, say)
         reporter = run_reporter.RunReporter(made.folder, say)

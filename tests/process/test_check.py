@@ -133,6 +133,8 @@ def test_memory_that_is_too_small(tmp_path, small_model, monkeypatch) -> None:
     fault = of(found, "memory", "fail")[0]
     assert fault.forced
     assert fault.text.startswith("about 3.8 GiB of the host's 3.5, of which 3.0 are free; try ")
+    assert found.is_tight
+    assert found.needs == "3.8 GiB of memory and 0.1 GiB of disk"
     monkeypatch.setattr(host_checks, "host_limit", lambda: (3 << 30, 64 << 30))
     assert of(looked(settings_of(tmp_path, small_model), tmp_path), "memory", "warn")
 

@@ -125,6 +125,9 @@ def test_a_folder_that_is_no_run_is_left_alone(tmp_path, small_model, prefork) -
     assert list((tmp_path / "runs" / "mine").iterdir()) == []
 
 
+PLAN = ("model", "data", "reward", "tools", "judge", "devices", "batch", "steps", "ratio", "run")
+
+
 def dry_run(output: Path, *arguments: str, **environ: str) -> tuple[Result, Path]:
     """Run ``./train.sh --dry_run``; return what it printed, and the folder that it wrote."""
     result = train_sh("--dry_run", *arguments, OUTPUT_DIR=str(output), **environ)
@@ -146,7 +149,9 @@ def test_a_dry_run_shows_everything_and_starts_nothing(tmp_path) -> None:
     assert "judge gpt-4o-mini at openai" in shown["reward"]
     assert "8 GPUs; FSDP2 over all, 8 vLLM replicas of 1; bfloat16; offload ref" in shown["devices"]
     assert "256 prompts x 2 a step" in shown["batch"]
-    assert str(tmp_path / "runs" / "Qwen2.5-7B-arith") in shown["writes"]
+    assert str(tmp_path / "runs" / "Qwen2.5-7B-arith") in shown["run"]
+    assert len([name for name in shown if name in PLAN]) == 8  # one of them the judge's
+    assert "GiB of one" not in result.out
     command = (folder / "command.txt").read_text().strip()
     assert command in result.out
     assert f"--config-path={folder}" in shlex.split(command)

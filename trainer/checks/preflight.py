@@ -165,8 +165,8 @@ def _tokenizer(settings: Settings, facts: Facts, *needed: Future[list[Finding]])
     model, files = facts.model, facts.files
     if model is None or files is None or _is_unmade(settings, model):
         return
-    facts.rows, facts.exact = prompts.tell_of(settings, model, files, facts.tools, facts.said.append)
-    yield Finding("tokenizer", "ok", facts.said[-1].removeprefix("data: "))
+    facts.rows, facts.exact, lengths = prompts.tell_of(settings, model, files, facts.tools, facts.said.append)
+    yield Finding("tokenizer", "ok", lengths)
 
 
 def _resume(settings: Settings, facts: Facts) -> Iterator[Finding]:

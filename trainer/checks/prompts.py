@@ -19,10 +19,10 @@ def tell_of(
     files: tuple[Path, Path],
     tools: list[Schema],
     say: Callable[[str], None],
-) -> tuple[tuple[int, int], bool]:
-    """Say what is in the data; return how many prompts there are to train on, less those too long, and held out.
+) -> tuple[tuple[int, int], bool, str]:
+    """Say what is odd about the data; return how many prompts there are to train on, less those too long, and held out.
 
-    The other value is whether that is exact.
+    The other values are whether that is exact, and a line on their lengths.
 
     Raises:
         UserError: too few prompts are left for one batch, or the model has no chat template.
@@ -42,8 +42,7 @@ def tell_of(
         raise UserError(*(f"--model {shown(name)}: {fault}" for fault in faults))
     if tools and (fault := tools_check.template_fault(tokenizer, tools, {})):
         raise UserError(f"--model {name}: {fault}")
-    lines = summary.of_episodes() if settings.text("ENV_NAME") else summary.lines(settings.text("REWARD_FN"))
-    for line in lines:
+    for line in summary.notable(settings.text("REWARD_FN"), bool(settings.text("ENV_NAME"))):
         say(line)
     lengths = summary.lengths or Lengths(0, 0, 0, 0.0, limit)
     left = summary.rows - round(lengths.too_long * summary.rows)
@@ -52,4 +51,4 @@ def tell_of(
             f"--max_prompt_length {limit}: {left} of {summary.rows} prompts are not longer, and a batch has {batch}; "
             f"the longest measured has {lengths.longest} tokens: raise it, or lower --batch_size"
         )
-    return (left, summary.held_out), lengths.measured >= summary.rows
+    return (left, summary.held_out), lengths.measured >= summary.rows, summary.of_lengths()

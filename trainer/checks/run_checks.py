@@ -9,7 +9,7 @@ from pathlib import Path
 from omegaconf import DictConfig, OmegaConf
 
 from trainer import ROOT
-from trainer.checks import host_checks, preflight, software
+from trainer.checks import host_checks, model_defaults, preflight, software
 from trainer.checks.finding import Finding, failures, guarded
 from trainer.checks.forecast import advice, host, memory, model, table
 from trainer.checks.forecast.run import RunSize
@@ -33,9 +33,15 @@ class CheckResult:
 
     findings: tuple[Finding, ...]
     forecast: tuple[str, ...] = ()
+    needs: str = ""  # the forecast in words
     plan: run_plan.Plan | None = None
     run: folders.Run | None = None
     config: DictConfig | None = None
+
+    @property
+    def is_tight(self) -> bool:
+        """Whether memory does not fit, or may not: where a person wants to see what takes how much."""
+        return any(finding.what == "memory" and finding.state != "ok" for finding in self.findings)
 
 
 def run_checks(
@@ -68,10 +74,11 @@ def run_checks(
         return CheckResult((*findings, *([] if settings.dry_run else guarded("disk", partial(_space, settings, 0)))))
     configs: list[DictConfig] = []
     findings += guarded("batch", partial(_composed, settings, plan, run, tmp, configs))
-    forecast: list[str] = []
+    needs: list[str] = []  # the forecast in words, then its table
     for config in configs:
-        findings += guarded("memory", partial(_capacity, settings, plan, config, forecast))
-    return CheckResult(tuple(findings), tuple(forecast), plan, run, configs[0] if configs else None)
+        findings += guarded("memory", partial(_capacity, settings, plan, config, needs))
+    words, forecast = "".join(needs[:1]), tuple(needs[1:])
+    return CheckResult(tuple(findings), forecast, words, plan, run, configs[0] if configs else None)
 
 
 def _composed(
@@ -102,9 +109,11 @@ def _composed(
     yield Finding("batch", "warn" if padded > samples else "ok", text)
 
 
-def _capacity(settings: Settings, plan: run_plan.Plan, config: DictConfig, forecast: list[str]) -> Iterator[Finding]:
-    """The forecast, against what the machine has."""
+def _capacity(settings: Settings, plan: run_plan.Plan, config: DictConfig, needs: list[str]) -> Iterator[Finding]:
+    """The forecast, against what the machine has; it is added to ``needs``, in words and as a table."""
     size = model.of_config(plan.model.config) if plan.model.config else None
+    for text in model_defaults.warnings(settings, size.total if size else None):
+        yield Finding("defaults", "warn", text)
     with compose.blaming(settings.overrides):
         run = RunSize.of_config(config)
     gpus = [] if settings.dry_run or run.device == "cpu" else host_checks.gpus()
@@ -112,7 +121,7 @@ def _capacity(settings: Settings, plan: run_plan.Plan, config: DictConfig, forec
     if size is None:
         yield Finding("memory", "warn", f"no forecast: the sizes of {settings.text('MODEL_PATH')} are not known")
     else:
-        forecast += table.lines(size, run, device)
+        needs += [table.summary(size, run, device), *table.lines(size, run, device)]
     if settings.dry_run:
         return
     if size is not None and device is not None:

@@ -12,20 +12,23 @@ from trainer.runs.folders import Run
 from trainer.settings.settings import Settings
 
 
-def lines(settings: Settings, plan: Plan, run: Run, config: DictConfig) -> Iterator[str]:
-    """Return the plan as aligned lines, taken from the configuration that verl gets."""
+def lines(settings: Settings, plan: Plan, run: Run, config: DictConfig, needs: str = "") -> Iterator[str]:
+    """Return the plan as aligned lines, taken from the configuration that verl gets.
+
+    Seven lines, and one more for each of tools, a judge, and a probability ratio that does not start from the actor's own.
+    ``needs`` is the forecast of memory and disk in words.
+    """
     parts = {
-        "run": run.name,
         "model": _model(settings, plan, config),
         "data": _data(settings, plan),
         "reward": _reward(settings, plan),
         **_tools(settings, plan),
         **_judge(settings, plan),
-        "devices": _devices(settings, config),
+        "devices": "; ".join(filter(None, (_devices(settings, config), needs))),
         "batch": _batch(settings, config),
         "steps": _steps(settings, plan, config),
         **_ratio(settings),
-        "writes": f"{settings.output / 'runs' / run.name} (log: train.log), {run.checkpoints}",
+        "run": f"{run.name} in {settings.output / 'runs' / run.name} (log: train.log), {run.checkpoints}",
     }
     for name, text in parts.items():
         yield f"{name:<8} {text}"
@@ -34,8 +37,10 @@ def lines(settings: Settings, plan: Plan, run: Run, config: DictConfig) -> Itera
 def _model(settings: Settings, plan: Plan, config: DictConfig) -> str:
     rank = config.actor_rollout_ref.model.lora_rank
     how = f"LoRA of rank {rank}" if rank else "all weights"
-    reference = "a reference policy" if config.algorithm.use_kl_in_reward else "no reference policy"
-    return f"{settings.text('MODEL_PATH')}, {how}, a critic, {reference} ({plan.model.path})"
+    critic = "a critic" if settings.text("ADV_ESTIMATOR") == "gae" else "no critic"
+    is_compared = config.algorithm.use_kl_in_reward or config.actor_rollout_ref.actor.use_kl_loss
+    reference = "a reference policy" if is_compared else "no reference policy"
+    return f"{settings.text('MODEL_PATH')}, {how}, {critic}, {reference} ({plan.model.path})"
 
 
 def _data(settings: Settings, plan: Plan) -> str:

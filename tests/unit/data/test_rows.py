@@ -192,14 +192,17 @@ def test_the_report(tmp_path) -> None:
     assert found.sources == {"math_reasoning": 15, "gsm8k": 1}
     assert found.lengths is not None
     assert found.lengths.measured == 13
-    assert found.lines()[:4] == [
-        "data: 13 training prompts, 3 held out",
+    assert found.notable()[:3] == [
         "data: 3 training prompts are repeated",
         "data: 2 held-out prompts are trained on too; the accuracy on them says nothing",
         "data: 15 rows of math_reasoning, scored by math",
     ]
-    assert (
-        report.report(*files, tiny.build_tokenizer(), 3)
-        .lines()[-1]
-        .endswith("13 are over the limit of 3 and are left out")
-    )
+    short = report.report(*files, tiny.build_tokenizer(), 3)
+    assert short.notable()[-1].endswith("13 are over the limit of 3 and are left out")
+    assert short.notable(are_episodes=True) == short.notable()[-1:]
+
+
+def test_what_is_usual_is_not_told(tmp_path) -> None:
+    """Counts are in the plan, and one source whose rule is known in the line on the reward."""
+    train, val = write(tmp_path / "a.jsonl", rows_of(10)), write(tmp_path / "b.jsonl", rows_of(14)[10:])
+    assert report.report(*parquet.prepare(train, val, tmp_path / "cache")).notable() == []
