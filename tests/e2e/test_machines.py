@@ -243,17 +243,20 @@ def test_whoever_has_no_secret_reaches_nothing_of_a_run_on_two_machines(stranger
     ],
 )
 def test_a_machine_that_ends_while_all_is_loaded_ends_the_run_on_both(several, ended, signum, statuses, line) -> None:
+    before = footprint()
     machines = [several(2, rank, "--run_name", f"ended-{ended}-{signum}", *FLAGS) for rank in (0, 1)]
     machines[0].until("Ray is up on 2 machines")
     machines[ended].process.send_signal(signum)
     assert tuple(machine.ends() for machine in machines) == statuses
     assert line in machines[1 - ended].said.splitlines()[-1]
-    wait_for_the_watchdogs()
+    wait_for_the_watchdogs(before)
 
 
-def wait_for_the_watchdogs() -> None:
-    """What a killed launcher leaves is ended by its watchdogs, within seconds."""
-    time.sleep(10)
+def wait_for_the_watchdogs(before: set[str]) -> None:
+    """What a killed launcher leaves is ended by its watchdogs, within seconds; ``start`` looks what is left."""
+    deadline = time.monotonic() + 10
+    while footprint() - before and time.monotonic() < deadline:
+        time.sleep(0.5)
 
 
 def test_parts_that_are_killed_are_named_and_the_run_goes_on(start) -> None:

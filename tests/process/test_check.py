@@ -42,8 +42,9 @@ def of(found: run_checks.CheckResult, what: str, state: str) -> list[Finding]:
     return [each for each in found.findings if (each.what, each.state) == (what, state)]
 
 
-def test_all_is_well(tmp_path, small_model) -> None:
-    result = train_sh("check", "--model", str(small_model), "--batch_size", "96", OUTPUT_DIR=str(tmp_path), timeout=300)
+def test_all_is_well(tmp_path, small_model, prefork) -> None:
+    words = ("check", "--model", str(small_model), "--batch_size", "96")
+    result = prefork.train_sh(*words, OUTPUT_DIR=str(tmp_path), timeout=300)
     assert result.status == 0, result.out + result.err
     lines = result.out.splitlines()
     states = {line[5:17].strip(): line[:5].strip() for line in lines if line[:5].strip() in ("ok", "warn", "fail")}
@@ -56,11 +57,11 @@ def test_all_is_well(tmp_path, small_model) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["cache"]  # no run was made
 
 
-def test_all_that_is_wrong_at_once(tmp_path) -> None:
+def test_all_that_is_wrong_at_once(tmp_path, prefork) -> None:
     data = tmp_path / "train.jsonl"
     data.write_text('{"prompt": "1+1=", "ground_truth": "", "data_source": "math"}\n{"prompt": ""}\n')
     flags = ("--data", str(data), "--model", str(tmp_path / "none"), "--logger", "wandb", "--reward_fn", "none.py")
-    result = train_sh("check", *flags, OUTPUT_DIR=str(tmp_path / "out"), timeout=300)
+    result = prefork.train_sh("check", *flags, OUTPUT_DIR=str(tmp_path / "out"), timeout=300)
     assert result.status == 2
     failed = [line[5:] for line in result.out.splitlines() if line.startswith("fail")]
     assert {line.split()[0] for line in failed} == {"model", "data", "settings", "reward"}
@@ -295,9 +296,9 @@ def test_a_model_that_does_not_fit_a_gpu(tmp_path, monkeypatch) -> None:
     assert "of 79.6 GiB of each GPU at the peak; try --gpu_memory_utilization 0.4 --offload all" in found.text
 
 
-def test_force_is_of_no_use_against_nonsense(tmp_path) -> None:
+def test_force_is_of_no_use_against_nonsense(tmp_path, prefork) -> None:
     flags: tuple[Any, ...] = ("--force", "--model", str(tmp_path / "none"))
-    result = train_sh(*flags, OUTPUT_DIR=str(tmp_path / "out"), timeout=300)
+    result = prefork.train_sh(*flags, OUTPUT_DIR=str(tmp_path / "out"), timeout=300)
     assert result.status == 2
     assert "there is no such folder" in result.err
     assert json.dumps(sorted(p.name for p in (tmp_path / "out").iterdir())) == '["cache"]'

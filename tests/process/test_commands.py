@@ -9,11 +9,12 @@ import pytest
 import torch
 import yaml
 
-from tests.support.command import train_sh
 from tests.unit.monitor.test_report import make_run
 from trainer.export.model_card import card
 from trainer.monitor.report.run_record import read
 from trainer.runs.checkpoints import steps
+
+pytestmark = pytest.mark.any_versions
 
 
 @pytest.fixture
@@ -30,8 +31,8 @@ def output(tmp_path) -> Path:
     return tmp_path
 
 
-def test_report(output) -> None:
-    result = train_sh("report", "tiny-sums", OUTPUT_DIR=str(output))
+def test_report(output, prefork) -> None:
+    result = prefork.train_sh("report", "tiny-sums", OUTPUT_DIR=str(output))
     page = output / "runs" / "tiny-sums" / "report.html"
     assert (result.status, result.out) == (0, f"the report: {page}\n")
     assert "80.0%" in page.read_text()
@@ -51,9 +52,9 @@ def test_report(output) -> None:
         (("--step", "10"), "--out, --step and --system_prompt: of ./train.sh score"),
     ],
 )
-def test_mistakes(output, words, complaint) -> None:
+def test_mistakes(output, words, complaint, prefork) -> None:
     before = sorted(output.rglob("*"))
-    result = train_sh(*(word.format(output=output) for word in words), OUTPUT_DIR=str(output))
+    result = prefork.train_sh(*(word.format(output=output) for word in words), OUTPUT_DIR=str(output))
     assert result.status == 2
     assert result.complaints[0].startswith(f"train.sh: {complaint.format(output=output)}")
     assert sorted(output.rglob("*")) == before
@@ -131,7 +132,7 @@ def test_names_that_no_run_gets(name, why) -> None:
     assert why in name_fault(name)
 
 
-def test_a_long_name_is_refused_in_a_line(tmp_path) -> None:
-    result = train_sh("--run_name", "x" * 300, "--dry_run", OUTPUT_DIR=str(tmp_path))
+def test_a_long_name_is_refused_in_a_line(tmp_path, prefork) -> None:
+    result = prefork.train_sh("--run_name", "x" * 300, "--dry_run", OUTPUT_DIR=str(tmp_path))
     assert (result.status, len(result.complaints)) == (2, 1)
     assert "300 bytes" in result.err

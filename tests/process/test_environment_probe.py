@@ -8,7 +8,6 @@ import pytest
 from environments import make, probe
 from environments.spec import EnvSpec
 from environments.text_env import EpisodeError
-from tests.support.command import train_sh
 
 SOURCE = """
 import random, time
@@ -100,23 +99,23 @@ def test_the_probe_ends_in_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert played.line() == "no episode was over after 2 s"
 
 
-def test_the_commands(tmp_path: Path) -> None:
+def test_the_commands(tmp_path: Path, prefork) -> None:
     (tmp_path / "mine.py").write_text(SOURCE.replace("float(action == self.goal)", "1.0"), encoding="utf-8")
     words, out = ("--env", f"{tmp_path}/mine.py:Mine", "--env_episodes", "128"), str(tmp_path / "out")
-    refused = train_sh("check", *words, OUTPUT_DIR=out)
+    refused = prefork.train_sh("check", *words, OUTPUT_DIR=out)
     assert refused.status == 2 and "cannot be trained on: each of 8 episodes returns 1" in refused.out + refused.err
-    meant = train_sh("check_reward", *words, "--no_reward_check", OUTPUT_DIR=out)
+    meant = prefork.train_sh("check_reward", *words, "--no_reward_check", OUTPUT_DIR=out)
     assert meant.status == 0 and meant.out.startswith("good and bad play are not told apart: each of 8 episodes")
-    fine = train_sh("check_reward", "--env", "frozenlake", OUTPUT_DIR=out)
+    fine = prefork.train_sh("check_reward", "--env", "frozenlake", OUTPUT_DIR=out)
     assert fine.out.splitlines()[1] == "good and bad play can be told apart"
     (tmp_path / "out" / "runs" / "lake").mkdir(parents=True)
     settings = '{"given": {"ENV_NAME": "frozenlake"}, "overrides": []}'
     (tmp_path / "out" / "runs" / "lake" / "settings.json").write_text(settings, encoding="utf-8")
     for command in ("chat", "eval"):
-        refused = train_sh(command, "lake", OUTPUT_DIR=out)
+        refused = prefork.train_sh(command, "lake", OUTPUT_DIR=out)
         assert refused.status == 2 and "lake has no checkpoint" in refused.err
     for command in ("chat", "eval"):
-        refused = train_sh(command, "builtin:tiny", "--env", "frozenlak", OUTPUT_DIR=out)
+        refused = prefork.train_sh(command, "builtin:tiny", "--env", "frozenlak", OUTPUT_DIR=out)
         assert refused.status == 2 and "--env frozenlak: there is no such environment" in refused.err
-    refused = train_sh("score", "some", "--env", "taxi", OUTPUT_DIR=out)
+    refused = prefork.train_sh("score", "some", "--env", "taxi", OUTPUT_DIR=out)
     assert refused.status == 2 and refused.err.count("\n") == 1 and "plays no episodes" in refused.err

@@ -22,6 +22,8 @@ from reward.judge.judge import KEYS, Judge
 from tests.support.judge_server import KEY, JudgeServer, judge_of_sums, material, verdict
 from trainer.driver.judge_watch import JudgeStoppedError, JudgeWatch
 
+pytestmark = pytest.mark.any_versions
+
 BASE: dict[str, Any] = {"api_type": "openai", "model": "m", "timeout": 30.0, "breaker_seconds": 0.1}
 
 

@@ -196,9 +196,9 @@ def data_of(folder: Path, rows: list[dict]) -> str:
     return str(write(folder / "train.jsonl", rows))
 
 
-def test_check_reward_says_how_answers_score(tmp_path) -> None:
+def test_check_reward_says_how_answers_score(tmp_path, prefork) -> None:
     rows = [{"prompt": f"{n}?", "ground_truth": str(n), "data_source": "math_reasoning"} for n in range(40)]
-    done = train_sh("check_reward", "--data", data_of(tmp_path, rows), OUTPUT_DIR=str(tmp_path))
+    done = prefork.train_sh("check_reward", "--data", data_of(tmp_path, rows), OUTPUT_DIR=str(tmp_path))
     assert done.status == 0, done.err
     assert done.out.splitlines() == [
         "math_reasoning: right answers score 1.00, empty ones 0.00, those of other rows 0.00 (32 rows)",
@@ -219,11 +219,11 @@ FUNCTIONS = {
 
 @pytest.mark.parametrize("command", ["check_reward", "train"])
 @pytest.mark.parametrize("body", FUNCTIONS)
-def test_a_reward_that_cannot_be_trained_on_is_refused(tmp_path, small_model, command, body) -> None:
+def test_a_reward_that_cannot_be_trained_on_is_refused(tmp_path, small_model, command, body, prefork) -> None:
     rows = [{"prompt": f"{n}?", "ground_truth": f"n{n}", "data_source": "mine"} for n in range(40)]
     (tmp_path / "mine.py").write_text(NEVER + body)
     words = ["--data", data_of(tmp_path, rows), f"--reward_fn={tmp_path}/mine.py", f"--model={small_model}"]
-    done = train_sh(*["check_reward"] * (command == "check_reward"), *words, OUTPUT_DIR=str(tmp_path))
+    done = prefork.train_sh(*["check_reward"] * (command == "check_reward"), *words, OUTPUT_DIR=str(tmp_path))
     assert (done.status, len(done.complaints)) == (2, 1), done.err
     assert f"--reward_fn {tmp_path}/mine.py cannot be trained on, {FUNCTIONS[body]}" in done.err
     assert not (tmp_path / "runs").exists()

@@ -23,6 +23,8 @@ from trainer.settings.settings import read_settings
 from trainer.setup import host
 from trainer.user_error import UserError
 
+pytestmark = pytest.mark.any_versions
+
 PERSONS = "0123456789abcdef" * 4  # token
 
 
