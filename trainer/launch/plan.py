@@ -15,7 +15,7 @@ from trainer.settings.settings import Settings
 def lines(settings: Settings, plan: Plan, run: Run, config: DictConfig, needs: str = "") -> Iterator[str]:
     """Return the plan as aligned lines, taken from the configuration that verl gets.
 
-    Seven lines, and one more for each of tools, a judge, and a probability ratio that does not start from the actor's own.
+    Seven lines, and one more for each of tools, a judge, and a probability ratio that does not start from the actor's.
     ``needs`` is the forecast of memory and disk in words.
     """
     parts = {
