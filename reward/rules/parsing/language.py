@@ -32,7 +32,7 @@ SCRIPTS = (
 # Words (each counts one) and letters (each word that has one counts one) of a language, by script.
 WORDS: dict[str, dict[str, str]] = {
     "latin": {
-        "en": "an the and of to in is that it for you with are on this be as not have was your from or by can will"
+        "en": "a an the and of to in is that it for you with are on this be as not have was your from or by can will"
         " i my we they he she but if what at so which their there all do our me has were would who its been had his"
         " her how when them then these more about up into out no one just like us am could should here some other",
         "es": "el la los las de que y en un una por con para es se del al lo como más pero sus su este está esta son no"

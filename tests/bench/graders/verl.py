@@ -5,7 +5,7 @@ import io
 from collections.abc import Callable, Iterable
 from typing import Any
 
-Case = tuple[str, str, str, float]  # rule, response, truth, what the others say
+from tests.bench.graders.tally import Case
 
 
 def _verdicts(score: Callable[[str, str], Any], asked: Iterable[tuple[str, str]]) -> list[float]:
