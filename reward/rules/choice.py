@@ -55,6 +55,7 @@ SAYS = re.compile(r".*\b(?:is|be|it's)\s", re.DOTALL)
 LOWER = re.compile(r"\W*(?:(?:option|choice|letter) )?\(?([a-j])\W*", re.IGNORECASE)
 EDGES = " \t\r\n.:,;()-"
 LONGEST_CHOICE = 1_024
+SHORT = 2  # words of a response that is a statement as a whole ('Figure B')
 ANY_LETTER = re.compile(r"(?<![A-Za-z0-9])[A-Z](?![A-Za-z0-9])")
 CHOSEN = re.compile(r"(?:[故应應]?[选選]择?|选项|選項)[^A-Za-z\n]{0,4}(?=[A-J](?![A-Za-z]))")
 MARKUP = re.compile(r"\\(?:text|mathrm|mathbf|textbf|mbox|boldsymbol|bf|rm)(?![A-Za-z])|[{}$*_`\"\u201c\u201d]+")
@@ -132,8 +133,11 @@ def _labelled(text: str, labels: list[str]) -> str | None:
     return LETTERS[labels.index(match[1])] if match and match[1] in labels[: len(LETTERS)] else None
 
 
-def _letter(text: str, letters: str, choices: list[str]) -> str | None:
-    """The one choice that a statement names; None where it names none or several."""
+def _letter(text: str, letters: str, choices: list[str], stated: bool = True) -> str | None:
+    """The one choice that a text names; None where it names none or several.
+
+    ``stated``: the text is a statement, so 'point B' in it is a choice; else a letter behind such a noun is a name.
+    """
     lower = LOWER.fullmatch(_plain(text))
     if lower and lower[1].upper() in letters:
         return lower[1].upper()
@@ -159,7 +163,8 @@ def _letter(text: str, letters: str, choices: list[str]) -> str | None:
         )
         rest = [(letter, opening.start(1), end), *(other for other in mentions if other[1] >= end)]
         return None if several or joined(text, rest, 0) else letter
-    names = {mention[0] for mention in mentions if not is_name(text, mention)} or named_lower(text, letters)
+    names = {mention[0] for mention in mentions if not is_name(text, mention)}
+    names = names or {letter for letter, _, _ in mentions if stated} or named_lower(text, letters)
     return names.pop() if len(names) == 1 else None
 
 
@@ -174,7 +179,11 @@ def _last(text: str, letters: str, choices: list[str]) -> str | None:
     text = signed if LOWER.fullmatch(signed) else text
     head = EXPLANATION.split(text.strip(), maxsplit=1)[0]
     for part in dict.fromkeys((text.strip(), head if "\n" not in head.strip() else "")):
-        if part and len(part) < answer.LONGEST_STATEMENT and (whole := _letter(part, letters, choices)):
+        if (
+            part
+            and len(part) < answer.LONGEST_STATEMENT
+            and (whole := _letter(part, letters, choices, stated=len(part.split()) <= SHORT))
+        ):
             return whole
     text = without_denied(without_listing(without_formulas(text), letters))
     confirmed = {match[1] or match[2] or match[3] for match in CONFIRMED.finditer(text)} & set(letters)
