@@ -9,7 +9,8 @@ import io
 import json
 import re
 import zlib
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from decimal import Decimal
 from pathlib import Path
 from typing import IO, Any, cast
@@ -190,6 +191,9 @@ def _csv(file: Path, faults: Faults) -> Iterator[tuple[int, Row]]:
         stream.seek(0)
         reader = csv.DictReader(stream, delimiter=_delimiter(header))
         try:
+            if twice := _twice(reader.fieldnames or ()):
+                faults.add(str(file), 1, twice, "two columns have this name; rename one")
+                return
             for row in reader:
                 if any("\x00" in str(value) for value in row.values()):
                     faults.add(str(file), reader.line_num, "", "a byte of value 0, which no text has")
@@ -199,6 +203,11 @@ def _csv(file: Path, faults: Faults) -> Iterator[tuple[int, Row]]:
                     yield reader.line_num, row
         except csv.Error as error:
             faults.add(str(file), reader.line_num, "", f"bad CSV: {reason(error)}")
+
+
+def _twice(names: Iterable[str]) -> str:
+    """Return a name that is there twice; empty where there is none."""
+    return next((name for name, count in Counter(names).items() if count > 1), "")
 
 
 def _delimiter(header: str) -> str:
@@ -212,7 +221,11 @@ def _parquet(file: Path, faults: Faults) -> Iterator[tuple[int, Row]]:
 
     number = 0
     try:
-        for batch in pq.ParquetFile(file).iter_batches(8192):
+        parquet = pq.ParquetFile(file)
+        if twice := _twice(parquet.schema_arrow.names):
+            faults.add(str(file), None, twice, "two columns have this name; rename one")
+            return
+        for batch in parquet.iter_batches(8192):
             for row in batch.to_pylist():
                 number += 1
                 yield number, row

@@ -13,6 +13,7 @@ from reward.rules.rule import text
 from reward.support.errors import GraderFailed, GraderTimeout, RewardError
 from reward.support.nesting import MESSAGE, is_too_deep
 from reward.support.secret import excerpt, scrub
+from reward.support.wording import kind
 from reward.zscore import ZScores
 
 THREADS = 2 * (os.cpu_count() or 1)
@@ -125,7 +126,7 @@ def score_line(line: bytes, score: Scorer, keys: tuple[str, ...] = ()) -> dict[s
     except (ValueError, RecursionError) as error:
         return {**empty, "error": f"bad JSON: {MESSAGE if isinstance(error, RecursionError) else error}"}
     if not isinstance(row, dict):
-        return {**empty, "error": f"a {type(row).__name__}, not an object"}
+        return {**empty, "error": f"{kind(row)}, not an object"}
     for name, value in row.items():
         if is_too_deep(value):
             return {**empty, "error": f"{name}: {MESSAGE}"}

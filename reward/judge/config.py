@@ -26,9 +26,11 @@ AMOUNT = ": {value}: {number} of %s or more is wanted"
 OR_NULL = f"{AMOUNT}, or null for none"
 ALLOWED = ": {value}: allowed: {choices}"
 Count = Annotated[int, Number(1, AMOUNT % 1)]
+Tokens = Annotated[int, Number(1, ": {value}: a whole number from 1 to 1,000,000 is wanted", 1_000_000)]
+Characters = Annotated[int, Number(100, AMOUNT % 100)]
 Seconds = Annotated[float, Number(0.001, AMOUNT % 0.001)]
 Limit = Annotated[float | None, Number(1, OR_NULL % 1)]
-Temperature = Annotated[float | None, Number(0, OR_NULL % 0)]
+Temperature = Annotated[float | None, Number(0, ": {value}: a number from 0 to 2 is wanted, or null for none", 2)]
 SmallLimit = Annotated[float | None, Number(0.001, OR_NULL % 0.001)]
 
 
@@ -80,10 +82,10 @@ class JudgeFile:
     system_prompt: Text = ""
     scoring_prompt: Text = ""
     scale: Annotated[Text, Check(_wrong_scale)] = ""
-    response_chars: Count = 24_000
+    response_chars: Characters = 24_000
     structured: Annotated[str, OneOf(("auto", "on", "off"), ALLOWED)] = "auto"
     temperature: Temperature = 0.0
-    max_tokens: Count = 512
+    max_tokens: Tokens = 512
     concurrency: Count = 64
     requests_per_minute: Limit = None
     tokens_per_minute: Limit = None

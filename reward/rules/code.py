@@ -8,7 +8,8 @@ leave a sample unscored.
 import re
 from typing import Any
 
-from reward.rules import code_decoys, code_tests
+from reward.rules import code_tests
+from reward.rules.decoys import arguments, results
 from reward.rules.parsing import fences
 from reward.rules.rule import Extra, Outcome, Rule
 from reward.support.errors import GraderFailed, GraderTimeout, GroundTruthError
@@ -57,8 +58,10 @@ def score(response: str, ground_truth: Any, extra: Extra) -> Outcome:
         verdict = run_tests({"code": code, **wanted})
     except GraderTimeout:  # the tests hang on what the code gave them: no way round a score
         return Outcome(0.0, timeout=True)
-    if verdict.passed and (fault := code_decoys.fault(wanted)):
+    if verdict.passed and (fault := results.fault(wanted)):
         raise GraderFailed(fault)
+    if verdict.passed and verdict.reason and "tests" in wanted:
+        verdict = arguments.verdict(verdict, {"code": code, **wanted})
     return Outcome(float(verdict.passed), verdict.timeout)
 
 
@@ -68,7 +71,7 @@ def examine(ground_truth: Any, extra: Extra) -> None:
     Raises:
         GroundTruthError: it does.
     """
-    if fault := code_decoys.fault(code_tests.job(ground_truth, extra)):
+    if fault := results.fault(code_tests.job(ground_truth, extra)):
         raise GroundTruthError(fault)
 
 

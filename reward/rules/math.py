@@ -16,6 +16,7 @@ from reward.rules.parsing import answer
 from reward.rules.parsing.latex import PERCENT, based, boxes, clean, equal_numbers, rounded, value
 from reward.rules.rule import Extra, Outcome, Rule
 from reward.support.errors import GroundTruthError
+from reward.support.wording import quoted
 from reward.worker_pool import pool
 
 LONGEST_ANSWER = 512  # characters, or four times the truth; a longer answer is wrong
@@ -196,8 +197,12 @@ def wanted(ground_truth: Any) -> str:
 
 
 def check(ground_truth: Any, extra: Extra) -> None:
-    """Refuse an empty ground truth."""
+    """Refuse a ground truth that is empty, or a JSON object, which no answer equals."""
     wanted(ground_truth)
+    if str(ground_truth).lstrip().startswith('{"'):
+        raise GroundTruthError(
+            f"ground_truth is an object, {quoted(ground_truth, 60)}; a number or a formula is wanted"
+        )
 
 
 def score(response: str, ground_truth: Any, extra: Extra) -> float | Outcome:

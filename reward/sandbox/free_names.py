@@ -37,7 +37,7 @@ def is_of_library(value: Any) -> bool:
     owner = vars(sys.modules[module]).get(name.split(".")[0])
     for part in name.split(".")[1:]:
         owner = getattr(owner, part, None)
-    return owner is value
+    return owner is value or (owner is not None and getattr(value, "stands_for", None) is owner)
 
 
 def free(source: str) -> tuple[set[str], set[str]]:

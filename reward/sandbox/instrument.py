@@ -45,8 +45,19 @@ class _Ordering(ast.NodeTransformer):
         self.generic_visit(node)
         if len(node.ops) > 1 or type(node.ops[0]) not in ORDERS:
             return node
-        order = ast.Constant(ORDERS.index(type(node.ops[0])))
-        return ast.Call(ast.Name(ORDERED, ast.Load()), [order, node.left, *node.comparators], [])
+        sides = node.left, node.comparators[0]
+        given = [ast.Constant(ORDERS.index(type(node.ops[0]))), *sides, ast.Constant(_tolerance(*sides))]
+        return ast.Call(ast.Name(ORDERED, ast.Load()), given, [])
+
+
+def _tolerance(left: ast.expr, right: ast.expr) -> int:
+    """Return which side, 0 or 1, of ``abs(f(1) - 2) <= 1e-6 * abs(f(1))`` is a relative tolerance; -1 for neither."""
+    both = enumerate(((right, left), (left, right)))
+    return next((side for side, (difference, limit) in both if _has(difference, ast.Sub) and _has(limit, ast.Mult)), -1)
+
+
+def _has(part: ast.AST, operator: type[ast.operator]) -> bool:
+    return any(isinstance(each, ast.BinOp) and isinstance(each.op, operator) for each in ast.walk(part))
 
 
 def has_checks(tree: ast.Module) -> bool:

@@ -22,7 +22,7 @@ class TestResult:
 
     passed: bool
     timeout: bool
-    reason: str
+    reason: str  # the class of the error; ``harness.CHANGED`` of a pass with changed arguments
 
 
 def command(module: str, seconds: float) -> list[str]:

@@ -33,21 +33,22 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Number:
-    """A finite number of ``least`` or more, whole where the type is ``int``; a text or a bool is none.
+    """A finite number from ``least`` to ``most``, whole where the type is ``int``; a text or a bool is none.
 
     ``words`` as in ``Wanted``; ``{number}`` stands for a number, or a whole number.
     """
 
     least: float
     words: str
+    most: float = LARGEST
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Callable[[Any], Any]) -> Any:
         from pydantic_core import core_schema
 
         types = typing.get_args(source) or (source,)
         least = None if self.least == -math.inf else math.ceil(self.least)
-        whole = core_schema.int_schema(strict=True, ge=least, le=int(LARGEST))
-        real = core_schema.float_schema(strict=True, allow_inf_nan=False, ge=self.least, le=LARGEST)
+        whole = core_schema.int_schema(strict=True, ge=least, le=int(self.most))
+        real = core_schema.float_schema(strict=True, allow_inf_nan=False, ge=self.least, le=self.most)
         schema: Any = whole if int in types else core_schema.union_schema([whole, real])  # 60 stays 60
         schema = core_schema.nullable_schema(schema) if type(None) in types else schema
         return _saying(self.words.replace("{number}", "a whole number" if int in types else "a number"), schema)

@@ -4,6 +4,7 @@ A file that fills the memory by its aliases (each a list of ten of the one befor
 that has a key twice, is refused before anything is built of it.
 """
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,11 @@ from reward.support.wording import printable, reason, shown
 
 MOST_BYTES = 1 << 20
 DEEPEST = 50
+NUMBERS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
+PLAIN_NUMBER = re.compile(  # also with groups of three digits: 1_000_000
+    r"[-+]?(?:(?:0|[1-9]\d*|[1-9]\d{0,2}(?:_\d{3})+)(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?|[-+]?\.(?:inf|nan)",
+    re.ASCII | re.I,
+)
 MOST_VALUES = 100_000  # with those that aliases repeat
 
 
@@ -33,8 +39,9 @@ def read(path: Path) -> dict[str, Any]:
         text = path.read_text(encoding="utf-8-sig")
         loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
         _check_size(iter(yaml.parse(text, loader)))
-        if double := next(_twice(yaml.compose(text, loader), ""), None):
-            raise YamlFileError(double)
+        tree = yaml.compose(text, loader)
+        if fault := next(_twice(tree, ""), None) or next(_odd_numbers(tree), None):
+            raise YamlFileError(fault)
         content = yaml.load(text, loader)
     except YamlFileError:
         raise
@@ -85,6 +92,20 @@ def _check_size(events: Iterator[Any]) -> None:
         stack[-1] = (stack[-1][0], stack[-1][1] + size)
         if stack[-1][1] > MOST_VALUES:
             raise YamlFileError(f"it has more than {MOST_VALUES:,} values, with those that its aliases (*name) repeat")
+
+
+def _odd_numbers(node: Any) -> Iterator[str]:
+    """Yield each number that YAML 1.1 reads as another than a person does: 1_0, 010 (eight), 0x10, 10:30 (630)."""
+    import yaml
+
+    if isinstance(node, yaml.MappingNode):
+        for pair in node.value:
+            yield from (line for part in pair for line in _odd_numbers(part))
+    elif isinstance(node, yaml.SequenceNode):
+        for each in node.value:
+            yield from _odd_numbers(each)
+    elif node is not None and node.tag in NUMBERS and not PLAIN_NUMBER.fullmatch(node.value):
+        yield f"line {node.start_mark.line + 1}: {shown(node.value)}: write a decimal number, or a text in quotes"
 
 
 def _twice(node: Any, prefix: str) -> Iterator[str]:

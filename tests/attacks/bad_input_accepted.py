@@ -316,6 +316,10 @@ KEYS = {
 
 # --- what only the resolved configuration tells ---
 TOGETHER = {
+    "critic.model.path=/nothing": "there is no such folder",
+    f"{M}.tokenizer_path=./nothing": "there is no such folder",
+    f"{R}.prompt_length=5": "give --max_prompt_length",
+    f"{R}.response_length=5": "give --max_response_length",
     f"{A}.optim.optimizer=Banana": "torch.optim has",
     f"{A}.optim.optimizer=adamw": "did you mean AdamW?",
     "critic.optim.optimizer=Adan": "did you mean Adam?",
@@ -415,6 +419,13 @@ IN_VAIN = {
 
 # --- YAML files: what is replaced in which file of config/, by what, and what the refusal holds ---
 FILES = [
+    ("api_reward_config.yaml", "concurrency: 64", "concurrency: 010", "line 25: 010: write a decimal number"),
+    ("api_reward_config.yaml", "concurrency: 64", "concurrency: 0x40", "line 25: 0x40: write a decimal number"),
+    ("api_reward_config.yaml", "timeout: 60", "timeout: 1_0", "line 28: 1_0: write a decimal number"),
+    ("api_reward_config.yaml", "timeout: 60", "timeout: 1:00", "line 28: 1:00: write a decimal number"),
+    ("api_reward_config.yaml", "temperature: 0", "temperature: 9", "temperature: 9: a number from 0 to 2"),
+    ("api_reward_config.yaml", "max_tokens: 512", "max_tokens: 9999999", "a whole number from 1 to 1,000,000"),
+    ("api_reward_config.yaml", "response_chars: 24000", "response_chars: 1", "a whole number of 100 or more"),
     (
         "ppo.yaml",
         "    clip_ratio:",

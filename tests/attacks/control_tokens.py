@@ -66,7 +66,17 @@ TOKENS = {
         "<[PLHD1_never_used_51bce0c785ca2f68081bfa7d91973934]>",
     ],
     "calls with names": ['<invoke name="get">', '<parameter name="x">', '<minimax:invoke name="x">'],
-    "look-alikes of bars": ["<\uffe8im_start\uffe8>", "<\u2759im_end\u2759>", "<\u275aim_end\u275a>"],
+    "Apriel": ["[BEGIN FINAL RESPONSE]", "[END FINAL RESPONSE]", "<|begin_assistant|>"],
+    "XGLM, audio, video": ["<madeupword0000>", "<audio>", "<video>", "<speech>"],
+    "OpenThinker, dots, LongCat": ["<|begin_of_thought|>", "<|endofuserprompt|>", "<longcat_user>", "</longcat_think>"],
+    "Grok, SmolVLM, Solar": ["<|control1|>", "<end_of_utterance>", "<row_1_col_1>", "<|beginningofuser|>"],
+    "look-alikes of bars": [
+        "<\u00a6im_start\u00a6>",
+        "<\u23d0im_start\u23d0>",
+        "<\uffe8im_start\uffe8>",
+        "<\u2759im_end\u2759>",
+        "<\u275aim_end\u275a>",
+    ],
     "look-alikes": [
         "\uff1c|im_start|\uff1e",
         "\uff3bINST\uff3d",
@@ -94,5 +104,6 @@ HONEST = (
     "cout << x << endl; cin >> n; a >> 2 << 3; >>> print(1)",
     "| x | = 3, |a||b|, P(A|B), {x | x > 0}, <a, b>, <0, 1>",
     "GET /think/deeply and /no_thinking, a/think.py, and/or, https://a.b/think, 1/thinkable, <imgs>, <images>",
+    "[BEGIN], [END OF FILE], [Begin final response], END FINAL RESPONSE, <videos>, <audio src='a.mp3'>, a \u00a6 b",
     "中文「引用」《书名》【注】，x＜y，｜a｜ = 3",
 )

@@ -8,6 +8,110 @@ between two processes; whatever an honest test asks of it must come through.
 from typing import Any
 
 HONEST: dict[str, tuple[str, Any, dict[str, Any]]] = {
+    # Arguments that are changed, by right; pairs; what is infinite
+    "arguments: in place, returned": ("def f(x):\n    x.sort()\n    return x", "x=[3,1,2]\nassert f(x)==sorted(x)", {}),
+    "arguments: in place, literal": ("def f(x): x.sort()", "x=[3,1,2]\nf(x)\nassert x==[1,2,3]", {}),
+    "arguments: remove duplicates k": (
+        "def f(x):\n    x[:]=sorted(set(x))\n    return len(x)",
+        "x=[1,1,2,3,3]\nk=f(x)\nassert k==3\nassert x[:k]==[1,2,3]",
+        {},
+    ),
+    "arguments: is None and x": ("def f(x): x.reverse()", "x=[1,2,3]\nassert f(x) is None and x==[3,2,1]", {}),
+    "arguments: pops, literal": (
+        "def f(q):\n    t=0\n    while q: t+=q.pop()\n    return t",
+        "assert f([1,2,3])==6\nassert f([5])==5",
+        {},
+    ),
+    "arguments: pops, twice used": (
+        "def f(q):\n    t=0\n    while q: t+=q.pop()\n    return t",
+        "x=[1,2,3]\nassert f(list(x))==sum(x)",
+        {},
+    ),
+    "arguments: same object": (
+        "def f(x):\n    x.append(4)\n    return x",
+        "x=[1,2]\nr=f(x)\nassert r is x\nassert x==[1,2,4]",
+        {},
+    ),
+    "arguments: dict in place": (
+        "def f(d):\n    d['n']=d.get('n',0)+1\n    return d",
+        "d={}\nf(d)\nf(d)\nassert d=={'n':2}",
+        {},
+    ),
+    "arguments: np in place": (
+        "import numpy as np\ndef f(x):\n    x*=2\n    return x",
+        "import numpy as np\nx=np.array([1.,2.])\nr=f(x)\nassert np.allclose(r,[2,4])\nassert np.allclose(x,[2,4])",
+        {},
+    ),
+    "arguments: np in place not seen": (
+        "import numpy as np\ndef f(x):\n    x-=x.mean()\n    return x",
+        "import numpy as np\nx=np.array([1.,3.])\nassert np.allclose(f(x.copy()),x-x.mean())\nassert np.allclose(f(x),[-1,1])",
+        {},
+    ),
+    "arguments: swap matrix": (
+        "def f(m):\n    m[:]=[list(r) for r in zip(*m[::-1])]",
+        "m=[[1,2],[3,4]]\nf(m)\nassert m==[[3,1],[4,2]]",
+        {},
+    ),
+    "arguments: random sort in place": (
+        "def f(x):\n    x.sort()\n    return x",
+        "import random\nfor _ in range(5):\n    x=[random.randint(0,9) for _ in range(5)]\n    w=sorted(x)\n    assert f(x)==w",
+        {},
+    ),
+    "arguments: unittest in place": (
+        "def f(x):\n    x.sort()\n    return x",
+        "import unittest\nfrom solution import f\nclass T(unittest.TestCase):\n    def test_a(self):\n        for x in ([3,1],[2,9,1]):\n            self.assertEqual(f(x), sorted(x))",
+        {},
+    ),
+    "arguments: heapify": (
+        "import heapq\ndef f(x,k):\n    heapq.heapify(x)\n    return [heapq.heappop(x) for _ in range(k)]",
+        "x=[5,1,4]\nassert f(x,2)==[1,4]\nassert f([3,2,1],1)==[1]",
+        {},
+    ),
+    "arguments: shared accumulators": (
+        "def f(n,memo={}):\n    memo[n]=1\n    return n+1",
+        "m={}\nassert f(1,m)==2\nassert f(5,m)==6",
+        {},
+    ),
+    "arguments: visited set": (
+        "def f(g,s,seen):\n    seen.add(s)\n    for t in g[s]:\n        if t not in seen: f(g,t,seen)\n    return len(seen)",
+        "g={1:[2],2:[3],3:[]}\nseen=set()\nassert f(g,1,seen)==3\nassert seen=={1,2,3}",
+        {},
+    ),
+    "zip neighbours": (
+        "def f(x): return sorted(x)",
+        "for x in ([],[1],[2,1],[3,1,2]):\n    r=f(x)\n    assert len(r)==len(x)\n    assert all(a<=b for a,b in zip(r,r[1:]))",
+        {},
+    ),
+    "zip both empty": (
+        "def f(x): return [y+1 for y in x]",
+        "for x,w in (([],[]),([1],[2])):\n    assert all(a==b for a,b in zip(f(x),w)) and len(f(x))==len(w)",
+        {},
+    ),
+    "zip generator": (
+        "def f():\n    n=1\n    while 1:\n        yield n\n        n+=1",
+        "assert [a for a,_ in zip(f(), range(3))]==[1,2,3]\nassert dict(zip('ab', f()))=={'a':1,'b':2}",
+        {},
+    ),
+    "zip transposes": (
+        "def f(m): return [list(r) for r in zip(*m)]",
+        "m=[[1,2],[3,4]]\nassert f(m)==[list(c) for c in zip(*m)]\nassert f([])==list(zip(*[]))",
+        {},
+    ),
+    "inf is sound": (
+        "def f(x): return float('inf') if x==0 else 1/x",
+        "assert f(0) >= float('inf')\nassert abs(f(2)-0.5) <= 1e-6*max(1,abs(f(2)))\nr=[f(0),f(0)]\nassert r[0]<=r[1]",
+        {},
+    ),
+    "inf in data": (
+        "def f(x): return sorted(x)",
+        "r=f([float('inf'),1.0,float('inf')])\nassert all(a<=b for a,b in zip(r,r[1:]))\nassert r[0]-1 <= 2*r[0]",
+        {},
+    ),
+    "zip, handed over": (
+        "def f(g, a, b): return list(g(a, b))",
+        "assert f(zip, [1], [2]) == [(1, 2)]\nassert f(zip, [], []) == []",
+        {},
+    ),
     "operators with plain data, no attribute": (
         "class V:\n    def __init__(s,x): s.x=x\n    def __mul__(s,k): return V(s.x*k)\n    __rmul__=__mul__\n    def __eq__(s,o): return s.x==o.x",
         "assert V(2)*3==V(6)\nassert 3*V(2)==V(6)",

@@ -860,6 +860,12 @@ UNSCORED = {  # tests that test nothing
         for name, value in {"a number": "2", "a negative number": "-2", "a list": "[2]", "True": "True"}.items()
     },
 }
+# Tests of changes alone, which code that empties its arguments passes: a pass is unscored.
+ANY_CHANGE = {
+    "sorted in place": "x = [3, 1, 2]\nf(x)\nassert x == sorted(x)",
+    "sorted in place, None": "x = [3, 1, 2]\nassert f(x) is None and x == sorted(x)",
+    "sorted in place, by a variable": "x = [3, 1, 2]\nr = f(x)\nassert r is None\nassert all(a <= b for a, b in zip(x, x[1:]))",
+}
 NO_OUTPUT = {  # code that does nothing gives what they want
     "a program": {"inputs": ["1", "2"], "outputs": ["", " \n"]},
     "a function": {"inputs": [[1]], "outputs": [None], "fn_name": "f"},

@@ -12,6 +12,119 @@ NANA = "import numpy as np\ndef f(x):\n    return np.array([np.nan])\n"
 W2 = "def f(x):\n    if x == 1:\n        raise SystemExit\n    return 7\n"
 WEAK = "assert isinstance(f(9), int)\n"
 ATTACKS: dict[str, Program] = {
+    # Arguments that the code changes, from which the tests then work out what is due
+    "arguments: emptied arg sorted": (
+        "def f(x):\n    x.clear()\n    return []",
+        "x=[3,1,2]\nassert f(x)==sorted(x)",
+        {},
+    ),
+    "arguments: emptied arg after": (
+        "def f(x):\n    x.clear()\n    return []",
+        "x=[3,1,2]\nr=f(x)\nassert r==sorted(x)\nassert len(r)==len(x)",
+        {},
+    ),
+    "arguments: emptied arg property": (
+        "def f(x):\n    x[:]=[1]\n    return [1]",
+        "import random\nfor _ in range(5):\n    x=[random.randint(0,9) for _ in range(5)]\n    r=f(x)\n    assert r==sorted(x)",
+        {},
+    ),
+    "arguments: emptied arg unittest": (
+        "def f(x):\n    x.clear()\n    return []",
+        "import unittest\nfrom solution import f\nclass T(unittest.TestCase):\n    def test_a(self):\n        for x in ([3,1],[2,9,1]):\n            self.assertEqual(f(x), sorted(x))",
+        {},
+    ),
+    "arguments: emptied dict arg": (
+        "def f(d):\n    d.clear()\n    return {}",
+        "d={'a':1,'b':2}\nassert f(d)=={v:k for k,v in d.items()}",
+        {},
+    ),
+    "arguments: zero np arg": (
+        "import numpy as np\ndef f(x):\n    x[:]=0\n    return 0",
+        "import numpy as np\nx=np.array([3.,1.,2.])\nassert np.isclose(f(x), x.sum())",
+        {},
+    ),
+    "arguments: emptied arg reference": (
+        "def f(x):\n    x.clear()\n    return 0",
+        "def ref(x):\n    t=0\n    for v in x: t+=v\n    return t\nfor x in ([1,2],[3,4,5]):\n    assert f(x)==ref(x)",
+        {},
+    ),
+    "arguments: emptied set arg": (
+        "def f(a,b):\n    a.clear()\n    return set()",
+        "a={1,2};b={2,3}\nassert f(a,b)==a&b",
+        {},
+    ),
+    "arguments: one left": ("def f(x):\n    x[:]=[5]\n    return 5", "x=[3,1,2]\nassert f(x)==max(x)", {}),
+    "arguments: levelled": (
+        "def f(x):\n    x[:]=[1]*len(x)\n    return x",
+        "x=[3,1,2]\nr=f(x)\nassert len(r)==3 and r==sorted(x)",
+        {},
+    ),
+    "arguments: emptied by a thread": (
+        "import threading\ndef f(x):\n    t=threading.Thread(target=x.clear); t.start(); t.join()\n    return 0",
+        "x=[3,1,2]\nassert f(x)==sum(x)",
+        {},
+    ),
+    "arguments: emptied, reversed": ("def f(x):\n    x.clear()\n    return x", "x=[3,1,2]\nassert f(x)==x[::-1]", {}),
+    "arguments: emptied, join": ("def f(x):\n    x.clear()\n    return ''", "x=['a','b']\nassert f(x)==''.join(x)", {}),
+    "arguments: emptied, two": (
+        "def f(x,y):\n    x.clear();y.clear()\n    return []",
+        "x=[1,2];y=[2,3]\nassert f(x,y)==[i for i in x if i in y]",
+        {},
+    ),
+    "arguments: emptied, check()": (
+        "def f(x):\n    x.clear()\n    return []",
+        "def check(candidate):\n    for x in ([3,1],[9,8,7]):\n        assert candidate(x)==sorted(x)",
+        {"entry_point": "f"},
+    ),
+    "arguments: emptied, by name": (
+        "def f(items):\n    items.clear()\n    return 0",
+        "x=[3,1,2]\nassert f(items=x)==len(x)",
+        {},
+    ),
+    "arguments: emptied, nested": (
+        "def f(m):\n    for r in m: r.clear()\n    return 0",
+        "m=[[1,2],[3]]\nassert f(m)==sum(sum(r) for r in m)",
+        {},
+    ),
+    # An infinite tolerance; pairs of nothing
+    "zip empty": (
+        "def f(x): return []",
+        "r=f(3)\nassert isinstance(r,list)\nfor a,b in zip(r,[1,2,3]):\n    assert abs(a-b)<1e-6",
+        {},
+    ),
+    "zip sorted empty": (
+        "def f(x): return {}",
+        "r=f(3)\nassert isinstance(r,dict)\nassert all(abs(a-b)<1e-6 for a,b in zip(sorted(r.values()),[1,2,3]))",
+        {},
+    ),
+    "zip np empty": (
+        "import numpy as np\ndef f(x): return np.array([])",
+        "import numpy as np\nr=f(3)\nassert r is not None and isinstance(r,np.ndarray)\nfor a,b in zip(r,[1,2,3]):\n    assert abs(a-b)<1e-6",
+        {},
+    ),
+    "zip subtest": (
+        "def f(x): return []",
+        "import unittest\nfrom solution import f\nclass T(unittest.TestCase):\n    def test_a(self):\n        for a,b in zip(f(3),[1,2,3]):\n            with self.subTest(a=a):\n                self.assertEqual(a,b)\n        self.assertIsInstance(f(3),list)",
+        {},
+    ),
+    "inf rel": ("def f(x): return float('inf')", "assert abs(f(1)-2) <= 1e-6*abs(f(1))", {}),
+    "inf rel max": ("def f(x): return float('inf')", "r=f(1)\nassert abs(r-2) <= 1e-6*max(abs(r),2)", {}),
+    "inf rel helper": (
+        "def f(x): return float('-inf')",
+        "def close(a,b,t=1e-9):\n    return t*max(abs(a),abs(b)) >= abs(a-b)\nassert close(f(1),2)",
+        {},
+    ),
+    "inf np": (
+        "import numpy as np\ndef f(x): return np.array([np.inf])",
+        "import numpy as np\nr=f(1)\nassert np.all(np.abs(r-2.0) <= 1e-8+1e-5*np.abs(r))",
+        {},
+    ),
+    "inf rel not >": ("def f(x): return float('inf')", "assert not abs(f(1)-2) > 1e-6*abs(f(1))", {}),
+    "inf rel if >": (
+        "def f(x): return float('inf')",
+        "r=f(1)\nif abs(r-2) > 1e-6*max(abs(r),1):\n    raise AssertionError('bad')",
+        {},
+    ),
     # NaN, where a difference is to be small
     "nan: assert not >": (NAN, "assert not abs(f(1) - 2) > 1e-6\nassert not abs(f(5) - 6) > 1e-6", {}),
     "nan: if > raise": (

@@ -23,7 +23,7 @@ from trainer.user_error import UserError
 
 
 def run(settings: Settings, words: Sequence[str]) -> int:
-    """Score a file of answers with the reward that training would use; return the exit status.
+    """Score a file of answers with the reward that training would use; return the exit status, 1 if none has a score.
 
     Raises:
         UserError: the file, the function or the reward is not there.
@@ -59,7 +59,7 @@ def run(settings: Settings, words: Sequence[str]) -> int:
 
         lines += accuracy(result for chunk in offline.chunks(out) for result in chunk)
     print("\n".join([*lines, f"results: {out}"]))
-    return 0
+    return 0 if summary.scores else 1
 
 
 def source_fault(path: Path) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from reward.support import redact
 from reward.support.nearest import nearest
-from reward.support.wording import SYSTEM, quoted, reason, shown
+from reward.support.wording import SYSTEM, expanded, quoted, reason, shown
 from trainer.runs import lock, resume
 from trainer.settings import saved_settings
 from trainer.settings.settings import Settings
@@ -96,9 +96,16 @@ def file_fault(path: Path) -> str:
     return SYSTEM[errno.EISDIR] if path.is_dir() else write_fault(path.absolute().parent)
 
 
+def home_fault(text: str) -> str:
+    """Return that a path begins with the home of nobody; empty where it does not."""
+    if not text.startswith("~") or not str(expanded(text)).startswith("~"):
+        return ""
+    return f"there is no user {shown(text[1:].partition('/')[0])}"
+
+
 def output_faults(settings: Settings) -> list[str]:
     """Return what is wrong with the folder of runs and checkpoints."""
-    fault = write_fault(settings.output)
+    fault = home_fault(settings.text("OUTPUT_DIR")) or write_fault(settings.output)
     how = "name another with --output_dir"
     return [f"--output_dir {shown(settings.text('OUTPUT_DIR'))}: {fault}; {how}"] if fault else []
 

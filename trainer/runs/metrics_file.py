@@ -10,6 +10,9 @@ from typing import Any
 
 from trainer.algorithm.metrics import watched
 
+MOST_STEPS = 10**15  # a damaged line may say anything
+HUGE = 1 << 1000  # a whole number that is no float
+
 
 @dataclass
 class Curves:
@@ -23,7 +26,7 @@ class Curves:
         self.step = max(self.step, step)
         for name, value in (watched(data) | dict(data)).items():
             number = math.nan if value is None else value  # JSON knows no NaN
-            if isinstance(number, int | float):
+            if isinstance(number, float) or (isinstance(number, int) and abs(number) < HUGE):
                 steps, values = self.columns.setdefault(name, ([], []))
                 steps.append(step)
                 values.append(float(number))
@@ -48,9 +51,10 @@ def rows(lines: Iterable[str]) -> Iterable[tuple[int, dict[str, Any]]]:
         try:
             row = json.loads(line)
             step, data = int(row["step"]), dict(row["data"])
-        except (ValueError, KeyError, TypeError, RecursionError):
+        except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
             continue
-        yield step, data
+        if 0 <= step < MOST_STEPS:
+            yield step, data
 
 
 def read(path: Path) -> Curves:

@@ -1,5 +1,6 @@
 """Knobs that do not go together, found before anything is installed or started."""
 
+import ipaddress
 import json
 import re
 from typing import Any
@@ -14,7 +15,7 @@ from trainer.settings.knobs import load_knobs, with_trait
 from trainer.settings.resolve import own_gpus
 from trainer.settings.values import Values
 
-ADDRESS = re.compile(r"(?!\.)[\w:%-]{1,63}(?:\.[\w:%-]{1,63}){0,8}\.?")  # a name, or of either IP
+ADDRESS = re.compile(r"(?!\.)[\w-]{1,63}(?:\.[\w-]{1,63}){0,8}\.?")  # a machine's name
 MODE, OWN = "trainer.v1.trainer_mode", "ppo_kit"
 DIVIDES = ("sequence_parallel_size", "dynamic_bsz", "micro_batch_size", "ppo_mini_batch_size")
 
@@ -68,12 +69,23 @@ def _nodes(values: Values) -> list[str]:
     if rank >= nodes:
         return [f"NODE_RANK={rank}: with NNODES={nodes} the ranks are 0 to {nodes - 1}"]
     addresses = {env: values.text(env) for env in ("MASTER_ADDR", "NODE_ADDR")}
-    wrong = [env for env, address in addresses.items() if address and not ADDRESS.fullmatch(address)]
+    wrong = [env for env, address in addresses.items() if address and not _is_address(address)]
     if wrong:
         return [f"{env}={quoted(addresses[env])}: give an address, or a machine's name" for env in wrong]
     if nodes > 1 and not values.text("MASTER_ADDR") and not running:
         return [f"NNODES={nodes}: give MASTER_ADDR too, the address of the head node as the worker nodes reach it"]
     return []
+
+
+def _is_address(text: str) -> bool:
+    """Whether a text may be a machine's name, or is an address of IPv4 or IPv6."""
+    if ":" not in text and not re.fullmatch(r"[\d.]+", text):
+        return ADDRESS.fullmatch(text) is not None
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _reward(values: Values, given: frozenset[str]) -> list[str]:

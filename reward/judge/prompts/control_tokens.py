@@ -8,14 +8,14 @@ roles of a conversation. A blank leaves prose, code and markup readable, and mos
 import re
 import unicodedata
 
-BARS = "\u01c0\u2223\u2502\u2503\u2758\u2759\u275a\uffe8\ufe31"  # pass for |, beside what NFKC says
+BARS = "\u00a6\u01c0\u2223\u2502\u2503\u23d0\u2758\u2759\u275a\uffe8\ufe31"  # pass for |, beside what NFKC says
 # Names in angle brackets; also with a namespace (minimax:tool_call) or a value (function=get).
 NAMES = (
     r"s|sep|bos|eos|sot|eot|eom|eod|eoh|eoa|sop|eop|cls|pad|unk|mask|endoftext|startoftext|think|thinking|thought|"
     r"reasoning|reflection|scratchpad|system|user|assistant|human|model|ai|bot|role|turn|channel|tool|tools|toolcall|"
     r"function|functions|invoke|parameter|observation|instruction|instructions|"
-    r"results|co|reponame|filename|eosys|image|img|patch|box|quad|ref|fim-\w{2,8}|global-img|ifm\|\w{1,40}|0x[0-9a-f]{2}|2[a-z]{2,5}|"
-    r"(?:unused|extra|ctrl|reserved|special|dummy|placeholder|pad|unk|control)\d+"
+    r"audio|video|speech|results|co|reponame|filename|eosys|image|img|patch|box|quad|ref|fim-\w{2,8}|global-img|ifm\|\w{1,40}|0x[0-9a-f]{2}|2[a-z]{2,5}|"
+    r"(?:unused|extra|ctrl|reserved|special|dummy|placeholder|pad|unk|control|madeupword)\d+"
 )
 # Tags in square brackets, beside those of two words, which are known by their underscore.
 TAGS = (
@@ -35,6 +35,7 @@ CONTROL = re.compile(
     r"|(?<![^\s\"'(])/(?=(?:no_?)?think(?![\w/.>-]))"  # /no_think, which switches the thinking of Qwen3, SmolLM3, GLM
     r"|<(?=\[[^\s\[\]<>]{2,80}\]>)"  # <[fim-suffix]>
     rf"|\[(?=/?(?:{TAGS}|[A-Z]{{1,30}}(?:_[A-Z0-9]{{1,30}}){{1,6}})\])"  # [INST] [TOOL_RESULTS]
+    r"|\[(?=(?:BEGIN|END) [A-Z]{3,20} [A-Z]{3,20}\])"  # [BEGIN FINAL RESPONSE]
     r"|\](?=~!?b[\[\]]|![a-z]~\[|<\][^\[\]\n]{1,40}\[>\[)|\[(?=e~\[)"  # ]~b] [e~[
     r"|(?<!>)>>(?=[A-Z]{3,20}(?:_[A-Z]{1,20})?<<)|\|\|\|(?=[A-Z_]{3,40}\|\|\|)"  # >>ANSWER<< |||IP_ADDRESS|||
     rf"|\b(?:{ROLES})(?=:(?!:))|\#{{1,6}}[ \t]{{0,8}}(?:Instructions?|Response|Input|Output)(?=:)"

@@ -97,23 +97,53 @@ def over_items(vacuous: list[int], function: Any, *items: Any) -> Any:
     return function(())
 
 
-def compare_by_order(order: int, left: Any, right: Any) -> Any:
+def compare_by_order(order: int, left: Any, right: Any, tolerance: int) -> Any:
     """Return ``left < right`` or another order of ``instrument.ORDERS``.
 
+    Args:
+        order: the place of the operator in ``ORDERS``.
+        left: of the operator.
+        right: of the operator.
+        tolerance: which side, 0 or 1, is a multiple beside a difference; -1 for neither.
+
     Raises:
-        AssertionError: the side that could be the larger one is not a number, and no limit would ever be exceeded.
+        AssertionError: the side that could be the larger one is not a number, and no limit would ever be exceeded; or
+            what the code returned makes the tolerance infinite, and no difference would ever exceed it.
     """
     result = ORDERS[order](left, right)
-    if _is_nan(left if order > 1 else right):
+    if _has_any(left if order > 1 else right, "isnan"):
         raise AssertionError("a NaN is compared by order")
+    if tolerance >= 0 and _has_any((left, right)[tolerance], "isinf"):
+        raise AssertionError("an infinite tolerance")
     return result
 
 
-def _is_nan(value: Any) -> bool:
-    """Whether a value is no number, or an array with such, after the code has returned what is not finite."""
+def _has_any(value: Any, question: str) -> bool:
+    """Whether a value is a NaN, or infinite; or an array has such, after the code has returned what is not finite."""
     if isinstance(value, float):
-        return value != value
+        return bool(getattr(math, question)(value)) and (question == "isnan" or bool(wire.NOT_FINITE))
     numpy = sys.modules.get("numpy")
     if numpy is None or not isinstance(value, (numpy.ndarray, numpy.floating)) or value.dtype.kind != "f":
         return False
-    return bool(wire.NOT_FINITE and numpy.isnan(value).any())
+    return bool(wire.NOT_FINITE and getattr(numpy, question)(value).any())
+
+
+class Paired(zip):  # type: ignore[type-arg]
+    """The ``zip`` of tests: a loop over pairs of nothing and what is due would check nothing.
+
+    Neighbours of one item (``zip(r, r[1:])``) are none.
+    """
+
+    __module__, __qualname__ = "builtins", "zip"  # as which it may be handed to the code (``free_names``)
+    stands_for = zip
+
+    def __new__(cls, *items: Any, **options: Any) -> Any:
+        """Return the pairs.
+
+        Raises:
+            AssertionError: there is nothing on one side, and something on the other.
+        """
+        sizes = [len(each) for each in items if type(each) in (list, tuple) or hasattr(each, "dtype")]
+        if sizes and not min(sizes) and max(sizes) > 1:
+            raise AssertionError("nothing, where something is due")
+        return super().__new__(cls, *items, **options)

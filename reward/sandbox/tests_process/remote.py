@@ -31,6 +31,7 @@ class Link:
     """Asks the code's process, one question at a time."""
 
     def __init__(self, calls: int, replies: int) -> None:
+        self.frozen = self.changed = False  # arguments stay as they were; the code has changed one
         self._calls, self._replies = calls, replies
         self._lock = RLock()  # tests may have threads; a callback asks while its question waits
         self._buffer = b""
@@ -127,12 +128,13 @@ class Link:
             changed = reply.get("changed") or {}
             if type(changed) is not dict:
                 raise self._end("no answer")
-            for number, after in changed.items():
-                if number.isdecimal() and int(number) < len(values):
-                    wire.overwrite(values[int(number)], self.value(after))
+            self.changed |= bool(changed)
+            after = {int(number): self.value(each) for number, each in changed.items() if number.isdecimal()}
+            for number in () if self.frozen else after.keys() & {*range(len(values))}:
+                wire.overwrite(values[number], after[number])
             same = reply.get("same")
             if type(same) is int and 0 <= same < len(values):
-                return values[same]
+                return after.get(same, values[same]) if self.frozen else values[same]
             return self.value(reply.get("value"))
 
     def globals(self, loaded: dict[str, Any], names: set[str]) -> dict[str, Any]:

@@ -130,7 +130,9 @@ def test_short_answers_may_be_further_from_the_reference_in_each_token(length, k
 def test_a_file_that_is_cut_off_is_read_to_its_last_whole_line(tmp_path) -> None:
     """As after kill -9; and verl's own names are there under those that people watch."""
     whole = [json.dumps({"step": i, "data": {"critic/score/mean": 0.1 * i, "critic/vf_loss": None}}) for i in (1, 2)]
-    (tmp_path / "metrics.jsonl").write_text("\n".join([*whole, '{"step": 3, "da']))
+    odd = (f'{{"step": {step}, "data": {{}}}}' for step in ("1e400", "-5", "9" * 30, "NaN", "[3]"))
+    odd = [*odd, f'{{"step": 2, "data": {{"huge": {"9" * 400}, "text": "high"}}}}']
+    (tmp_path / "metrics.jsonl").write_text("\n".join([*odd, *whole, '{"step": 3, "da']))
     found = metrics_file.read(tmp_path / "metrics.jsonl")
     assert found.points("reward_mean") == [(1, 0.1), (2, 0.2)]
     assert all(value != value for value in found.values("value_loss"))  # NaN

@@ -15,13 +15,14 @@ import yaml
 from omegaconf import DictConfig, OmegaConf
 
 from reward.support import yaml_file
-from reward.support.wording import path_fault
+from reward.support.wording import expanded, path_fault
 from trainer.settings.verl_schema import choices, types, values
 from trainer.settings.verl_schema.override_faults import no_such
 
 EXPONENT = re.compile(r"[-+]?\d[\d.]*[eE][-+]?\d+")
 OWN_MANAGER, MANAGER = "pkg://trainer.workers.reward_manager", "KitRewardManager"
 MANAGER_KEY = "reward.reward_manager.name"
+MODEL_PATHS = ("path", "tokenizer_path", "hf_config_path", "lora_adapter_path")  # of sections named model
 NOT_SETTINGS = ("defaults", "hydra")  # Hydra's own
 
 
@@ -117,7 +118,12 @@ def of_resolved(config: DictConfig, overrides: Sequence[str]) -> list[str]:
         if names and optim.optimizer not in names:
             known = values.nearest_word(str(optim.optimizer), names)
             faults.append(f"{name}.optimizer={optim.optimizer}: torch.optim has {known}")
-    faults += [*_of_queue(config), *_of_reward_manager(config.reward.reward_manager)]
+    faults += [
+        *_of_paths(overrides),
+        *_of_lengths(config),
+        *_of_queue(config),
+        *_of_reward_manager(config.reward.reward_manager),
+    ]
     loss, validation = actor.policy_loss, rollout.val_kwargs
     if loss.clip_cov_lb > loss.clip_cov_ub:
         faults.append(
@@ -134,6 +140,30 @@ def of_resolved(config: DictConfig, overrides: Sequence[str]) -> list[str]:
             "val_kwargs.temperature too"
         )
     return faults
+
+
+def _of_paths(overrides: Sequence[str]) -> list[str]:
+    """Return the folders of models that are named and not there; a name without a leading / . ~ may be of the hub."""
+    faults = []
+    for word in overrides:
+        key, _, text = word.lstrip("+").partition("=")
+        text = text.strip("'\"")
+        section, _, name = key.rpartition(".")
+        is_of_model = section.rpartition(".")[2] == "model" and name in MODEL_PATHS
+        if is_of_model and text[:1] in ("/", ".", "~") and (path_fault(expanded(text)) or not expanded(text).exists()):
+            faults.append(f"{values.short(word)}: there is no such folder")
+    return faults
+
+
+def _of_lengths(config: DictConfig) -> list[str]:
+    """Return the lengths of vLLM's that are other than those of the data: verl takes them for the same."""
+    rollout, data = config.actor_rollout_ref.rollout, config.data
+    return [
+        f"actor_rollout_ref.rollout.{part}_length={rollout[f'{part}_length']}: data.max_{part}_length is "
+        f"{data[f'max_{part}_length']}, and they are one; give --max_{part}_length"
+        for part in ("prompt", "response")
+        if rollout[f"{part}_length"] != data[f"max_{part}_length"]
+    ]
 
 
 def _of_queue(config: DictConfig) -> list[str]:

@@ -85,14 +85,12 @@ def _fault(tests: str, setup: str, helpers: str, entry: str) -> str:
 def decoys(tests: Tests) -> tuple[str, str]:
     """Return the two programs; their objects are true in the first, and false in the second."""
     calls = [node for node in tests.nodes if isinstance(node, ast.Call)]
-    entry = re.findall(r"\w+", tests.entry)  # also of Solution().solve
+    entry = re.findall(r"\w+", tests.entry)
     called = {source.function(call) for call in calls} | {*entry}
     handed = {each.id for call in calls for part in call.args for each in ast.walk(part) if isinstance(each, ast.Name)}
     awaited = _awaited(tests)
-    names = {name for name in tests.free | tests.of_solution if name.isidentifier() and name != "solution"}
-    names = {name for name in names if not is_library(ALIASES.get(name, name))} | {*entry[:1]}
     lines = []
-    for name in sorted(names or tests.asked & called):  # a task of MBPP asks for a function named sum
+    for name in defined(tests):
         if name in tests.classes or (name[0].isupper() and name in called):
             lines.append(f"class {name}(Object): pass")
         elif name in called | handed | awaited:
@@ -102,6 +100,15 @@ def decoys(tests: Tests) -> tuple[str, str]:
     read = {node.attr for node in tests.nodes if isinstance(node, ast.Attribute)} | {*entry}
     sets = f"READ, CALLED, AWAITED = {sorted(read)!r}, {sorted(called)!r}, {sorted(awaited)!r}"
     return "\n".join([TRUE, *lines]), "\n".join([sets, FALSE, *lines])
+
+
+def defined(tests: Tests) -> list[str]:
+    """Return the names that the tests ask of the code."""
+    names = {name for name in tests.free | tests.of_solution if name.isidentifier() and name != "solution"}
+    names = {name for name in names if not is_library(ALIASES.get(name, name))}
+    names |= {*re.findall(r"\w+", tests.entry)[:1]}  # of Solution().solve, Solution
+    called = {source.function(node) for node in tests.nodes if isinstance(node, ast.Call)}
+    return sorted(names or tests.asked & called)  # a task of MBPP asks for a function named sum
 
 
 def _awaited(tests: Tests) -> set[str]:

@@ -1,0 +1,1 @@
+"""Code of no use, by which it shows whether tests of code decide anything."""

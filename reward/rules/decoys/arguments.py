@@ -1,0 +1,124 @@
+"""Code that changes the arguments from which the tests then work out what is wanted: ``f(x) == sorted(x)``.
+
+``def f(x): x.clear(); return []`` passes that. So a pass with changed arguments is run again, with arguments that stay
+as they were. Code that passes then too is right whatever it changes. Where it does not, either the changes are what
+is tested (a sort in place) or the tests believe them. Decoys tell: programs that empty or level their arguments and
+return something that fits. Tests that one of them passes say nothing of changes, and only the second run counts.
+"""
+
+import ast
+from collections.abc import Container, Iterable, Iterator
+from dataclasses import replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from reward.rules.decoys.results import defined
+from reward.sandbox import instrument
+from reward.sandbox.source import Tests, function, is_check
+from reward.support.errors import GraderFailed
+
+if TYPE_CHECKING:
+    from reward.sandbox.run import TestResult
+
+FAULT = "the tests decide nothing: functions that empty what they are given pass them"
+EMPTY = "x.fill(0) if hasattr(x, 'fill') else x.clear()"
+LEVEL = "x.fill(1) if hasattr(x, 'fill') else x.__setitem__(slice(None), [x[0]] * len(x))"
+FIRST = "x.fill(2) if hasattr(x, 'fill') else x.__setitem__(slice(None), x[:1])"
+RETURNED = {
+    EMPTY: ("copy.copy(x)", "0", "{}", "set()", "''", "True", "False", "None", "()"),
+    LEVEL: ("copy.copy(x)", "x[0]", "True", "sum(x)", "0"),
+    FIRST: ("copy.copy(x)", "x[0]", "True"),
+}
+DECOY = """
+import contextlib, copy
+def call(*args, **kwargs):
+    left = []
+    for x in (*args, *kwargs.values()):
+        if isinstance(x, (list, dict, set, bytearray)) or hasattr(x, "fill"):
+            with contextlib.suppress(Exception):
+                {change}
+                left.append(x)
+    for x in left or args:
+        return {returned}
+"""
+
+
+@lru_cache(maxsize=512)
+def believes_changes(tests: str, setup: str, helpers: str, entry: str) -> bool:
+    """Whether a program passes that spoils its arguments, and makes nothing else of them."""
+    from reward.sandbox.run import run_tests
+
+    row = Tests(tests, setup, helpers, entry)
+    job = {"tests": tests, "setup": setup, "helpers": helpers, "entry_point": entry, "plan": instrument.plan(row)}
+    names = "\n".join(f"{name} = call" for name in defined(row))
+    programs = (
+        f"{DECOY.format(change=change, returned=each)}{names}" for change, values in RETURNED.items() for each in values
+    )
+    for each in programs:
+        try:
+            result = run_tests({"code": each, **job})
+        except GraderFailed:
+            continue
+        if result.passed or result.timeout:  # of one that hangs all may, at ten seconds each
+            return result.passed
+    return False
+
+
+@lru_cache(maxsize=512)
+def tests_in_place(tests: str, setup: str, helpers: str, entry: str) -> bool:
+    """Whether tests look at what the code makes of its arguments: they leave its result, or check one alone."""
+    row = Tests(tests, setup, helpers, entry)
+    asked = {*defined(row), *entry.split(".")[-1:], "candidate"}
+    calls = {id(node): node for node in row.nodes if isinstance(node, ast.Call) and function(node) in asked}
+    if any(isinstance(node, ast.Expr) and id(node.value) in calls for node in row.nodes):
+        return True
+    made = [node for node in row.nodes if isinstance(node, ast.Assign) and _of(node.value, calls)]
+    results = {name for node in made for target in node.targets for name in _names(ast.walk(target))}
+    given = {name for call in calls.values() for name in _names((*call.args, *(word.value for word in call.keywords)))}
+    parts = [[*_outside_slices(part)] for check in row.nodes if is_check(check) for part in _parts(check)]
+    return any(
+        any(isinstance(each, ast.Constant) and each.value is None for each in part)
+        or (_names(part) & given and not _names(part) & results and not any(id(each) in calls for each in part))
+        for part in parts
+    )
+
+
+def _of(value: ast.AST, calls: Container[int]) -> bool:
+    return any(id(each) in calls for each in ast.walk(value))
+
+
+def _names(nodes: Iterable[ast.AST]) -> set[str]:
+    return {each.id for each in nodes if isinstance(each, ast.Name)}
+
+
+def _parts(check: ast.AST) -> list[ast.AST]:
+    """Return what an assertion joins by ``and``."""
+    test = check.test if isinstance(check, ast.Assert) else check
+    return [*test.values] if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else [test]
+
+
+def _outside_slices(node: ast.AST) -> Iterator[ast.AST]:
+    """Walk an expression, but not into subscripts: ``x[:k]`` is of x."""
+    yield node
+    for child in [node.value] if isinstance(node, ast.Subscript) else ast.iter_child_nodes(node):
+        yield from _outside_slices(child)
+
+
+def verdict(passed: "TestResult", job: dict[str, Any]) -> "TestResult":
+    """Return the verdict about code that has passed, and changed its arguments.
+
+    Raises:
+        GraderFailed: only its changes are tested, and tests that any changes pass do not tell right ones.
+    """
+    from reward.sandbox.run import run_tests
+
+    row = (job["tests"], job["setup"], job["helpers"], job["entry_point"] or "")
+    try:
+        again = run_tests({**job, "frozen": True})
+    except GraderFailed as error:  # of what the tests find no longer
+        again = replace(passed, passed=False, reason=str(error))
+    if again.passed or not believes_changes(*row):
+        return passed
+    if tests_in_place(*row):
+        raise GraderFailed(FAULT)
+    return again
