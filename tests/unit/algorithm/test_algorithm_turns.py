@@ -57,11 +57,14 @@ class Rows(NamedTuple):
     step: torch.Tensor
 
 
-def as_rows(of: Stream, draw: torch.Generator, most_tokens: int, misplaced: bool = False) -> Rows:
+def as_rows(
+    of: Stream, draw: torch.Generator, most_tokens: int, misplaced: bool = False, answered: float = 1.0
+) -> Rows:
     """Write the stream as conversations: turns of 1 to ``most_tokens`` tokens, observations of 1 to 3.
 
     Values that belong to no state are random, and so must not matter. ``misplaced`` puts a turn's reward on the
-    observation that answers it.
+    observation that answers it. Of steps that do not end an episode a share is ``answered`` by an observation: those
+    that are not are tokens of one turn.
     """
     rows, row = [], []
     for b in range(ENVS):
@@ -71,6 +74,8 @@ def as_rows(of: Stream, draw: torch.Generator, most_tokens: int, misplaced: bool
             tokens = [[0.0, 7.0 * (k > 0) + float(of.values[t, b]) * (k == 0), 1.0, 0.0, place] for k in range(size)]
             cut = bool(of.truncated[t, b])
             other = [[0.0, -7.0, 0.0, 0.0, -1] for _ in range(int(torch.randint(1, 4, (), generator=draw)))]
+            if not cut and float(torch.rand((), generator=draw)) > answered:
+                other = []
             if cut:
                 other.append([0.0, float(of.next_values[t, b]), 0.0, 1.0, -1])
             ended = bool(of.terminated[t, b])
@@ -110,6 +115,22 @@ def test_turns_of_one_token_are_steps_at_both_levels(seed: int, lam: float, gamm
         ours, returns = by_level(rows.rewards, rows.values, rows.mask, gamma, lam, rows.bootstrap)
         torch.testing.assert_close(ours[own], theirs.flatten()[rows.step[own]], rtol=0, atol=1e-12)
         torch.testing.assert_close(returns[own], (ours + rows.values)[own], rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("gamma", GAMMAS)
+@pytest.mark.parametrize("lam", LAMBDAS)
+@pytest.mark.parametrize("seed", range(4))
+def test_tokens_are_steps_of_the_environment(seed: int, lam: float, gamma: float) -> None:
+    """At the level of tokens each token of a turn is a step, whatever stands between two of them."""
+    of, draw = stream(seed), torch.Generator().manual_seed(seed + 300)
+    theirs, their_returns = (tensor.flatten() for tensor in reference(of, gamma, lam))
+    rows = as_rows(of, draw, most_tokens=1, answered=0.3)
+    starts = rows.mask.bool() & ~torch.nn.functional.pad(rows.mask.bool(), (1, 0))[:, :-1]
+    assert rows.mask.sum() > 1.5 * starts.sum(), "turns of several tokens"
+    ours, returns = advantage.gae(rows.rewards, rows.values, rows.mask, gamma, lam, rows.bootstrap)
+    own = rows.mask.bool()
+    torch.testing.assert_close(ours[own], theirs[rows.step[own]], rtol=0, atol=1e-12)
+    torch.testing.assert_close(returns[own], their_returns[rows.step[own]], rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("level", advantage.LEVELS)
