@@ -87,6 +87,18 @@ async def rm_score(sample: Sample, options: Options) -> Values:
     return await ask(options["model"], sample.response, sample.extra_info)
 
 
+def env_score(sample: Sample, options: Options | None = None) -> Values:
+    """Return what the environment paid in all turns of the episode.
+
+    Raises:
+        GraderFailed: the sample is no episode, as when scoring a file offline.
+    """
+    paid = sample.extra_info.get("episode_return")
+    if paid is None:
+        raise GraderFailed("env_score: the row has no extra_info.episode_return, as it is no episode of an environment")
+    return {"score": float(paid)}
+
+
 COMPONENTS: dict[str, Callable[[Sample, Options], Values | Awaitable[Values]]] = {
     "rule_score": rule_score,
     "format_score": format_score,
@@ -94,4 +106,5 @@ COMPONENTS: dict[str, Callable[[Sample, Options], Values | Awaitable[Values]]] =
     "repetition_penalty": repetition_penalty,
     "judge_score": judge_score,
     "rm_score": rm_score,
+    "env_score": env_score,
 }

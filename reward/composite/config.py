@@ -15,7 +15,8 @@ from typing import Annotated, Any
 
 from reward.support.schema import STRICT, Check, Number, OneOf, Strict, Via, Wanted, empty, parse
 
-NAMES = ("rule_score", "format_score", "length_penalty", "repetition_penalty", "judge_score", "rm_score")
+ENV = "env_score"  # the environment's own return: its rewards stand on the turns that earned them
+NAMES = ("rule_score", "format_score", "length_penalty", "repetition_penalty", "judge_score", "rm_score", ENV)
 KINDS = ("none", "clip", "sigmoid", "zscore")
 UNITS = ("tokens", "characters")
 THERE_ARE = "there are {choices}"
@@ -103,11 +104,18 @@ def _scale(given: Any) -> Any:
     return Scale(given) if isinstance(given, str) else {} if given is None else given
 
 
+def _scales_turns(scales: Mapping[str, Scale], _: Mapping[str, Any]) -> str:
+    turned = ENV in scales and scales[ENV].kind != "none"
+    return f"{ENV}: its rewards stand on turns, and only a sum could be scaled; leave it out" if turned else ""
+
+
 def _wrong_range(scale: Scale, _: Mapping[str, Any]) -> str:
     return "" if scale.low < scale.high and scale.width > 0 else "low < high and width > 0 are wanted"
 
 
 def _loops(gates: Mapping[str, Gate], _: Mapping[str, Any]) -> str:
+    if ENV in gates:
+        return f"{ENV}: its rewards stand on turns, which have come before any gate; leave it out"
     looped = [name for name in gates if _waits_for_itself(name, gates)]
     waiting = "they wait for one another" if len(looped) > 1 else "it waits for itself"
     return f"{' and '.join(looped)}: {waiting}" if looped else ""
@@ -141,9 +149,9 @@ class Section(OffSection):
     """The section where it is switched on."""
 
     weights: Annotated[Mapping[Component, Weight], empty(dict)] = field(default_factory=dict)
-    scale: Annotated[Mapping[Component, Annotated[Scale, Via(_scale), Check(_wrong_range)]], empty(dict)] = field(
-        default_factory=dict
-    )
+    scale: Annotated[
+        Mapping[Component, Annotated[Scale, Via(_scale), Check(_wrong_range)]], Check(_scales_turns), empty(dict)
+    ] = field(default_factory=dict)
     gates: Annotated[Mapping[Component, Annotated[Gate, empty(dict)]], Check(_loops), empty(dict)] = field(
         default_factory=dict
     )

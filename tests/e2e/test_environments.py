@@ -29,6 +29,11 @@ def test_episodes_are_played_and_learnt_from(output) -> None:
     assert len(episodes) == 16
     assert all(episode["input"].count("\n") >= 4 for episode in episodes), "rules and the first map"
     assert any("\n" in episode["output"] for episode in episodes), "maps after the model's words"
+    said = [[turn for turn in episode["turns"] if turn["role"] == "assistant"] for episode in episodes]
+    assert all(
+        abs(sum(turn["reward"] for turn in turns) - episode["score"]) < 1e-5
+        for turns, episode in zip(said, episodes, strict=True)
+    )
     evaluated = train_sh("eval", "lake", timeout=600, OUTPUT_DIR=str(output))
     assert evaluated.status == 0, evaluated.out + evaluated.err
     assert "env:frozenlake" in evaluated.out and "exact optimum 1.000" in evaluated.out

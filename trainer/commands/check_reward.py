@@ -22,7 +22,7 @@ def run(settings: Settings, words: Sequence[str]) -> int:
     """
     if words:
         raise UserError(f"check_reward: the data is given by --data; leave out {shown(' '.join(words), 200)}")
-    if settings.reward.kind == "environment":
+    if settings.text("ENV_NAME"):
         return _environment(settings)
     return _of_data(settings)
 

@@ -135,6 +135,7 @@ def _job(settings: Settings, asked: Settings, folder: str, rows: Path, out: Path
         environment=environment_spec.to_json(settings),
         tools=environment_spec.tools_json(settings),
         most_of_turn=settings.integer("MAX_TURN_TOKENS" if settings.text("ENV_NAME") else "MAX_RESPONSE_LENGTH"),
+        is_part=settings.reward.kind == "composite",
     )
 
 
@@ -179,6 +180,8 @@ def _scorable(row: dict[str, Any], answer: dict[str, Any]) -> dict[str, Any]:
     extra = {**(row.get("extra_info") or {}), "response_tokens": answer.get("tokens", 0)}
     if "turns" in answer:
         extra["turns"] = answer["turns"]
+    if "episode/return" in answer:
+        extra["episode_return"] = answer["episode/return"]
     return {
         "prompt": row["prompt"],
         "response": answer.get("response", ""),

@@ -15,6 +15,7 @@ from reward.zscore import ZScores
 from trainer.algorithm.metrics import is_unscored, of_rewards
 from trainer.workers.engine.forward_passes import MODEL_FIELDS
 
+TURNS = "turns"  # of reward_extra_info: what was said in a conversation, by messages
 ROW_FIELDS = ("data_source", "reward_model", "extra_info")  # of the data, which a reward function is handed
 STEP_FIELDS = [
     *("uid", "response_mask", "rm_scores", "rollout_log_probs", "old_log_probs", "entropy", "ref_log_prob", "values"),
@@ -132,6 +133,13 @@ def reward_infos(data: Any, size: int) -> list[dict[str, Any]]:
     return [dict(_plain(fields).get("reward_extra_info", None) or {}) for fields in data["extra_fields"]]
 
 
+def turns(batch: Any) -> dict[str, Any]:
+    """Return the messages of each conversation of a batch, by its key."""
+    data = tq.kv_batch_get(keys=batch.keys, partition_id=batch.partition_id, select_fields=["extra_fields"])
+    infos = reward_infos(data, len(batch.keys))
+    return {key: info[TURNS] for key, info in zip(batch.keys, infos, strict=True) if TURNS in info}
+
+
 def _plain(value: Any) -> Any:
     return getattr(value, "data", value)  # tensordict wraps some
 
@@ -141,7 +149,7 @@ def _nested(rows: list[torch.Tensor]) -> torch.Tensor:
 
 
 def _with_score(row: torch.Tensor, score: float) -> torch.Tensor:
-    """The response's token-level scores, (T,): all of it at the last token, as verl has it."""
-    row = torch.zeros_like(row)
-    row[-1:] = score
+    """Return token-level scores (T,) that sum to ``score``: what is not on a turn is at the last token, as in verl."""
+    row = row.clone()
+    row[-1:] = score - row[:-1].sum()
     return row

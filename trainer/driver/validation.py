@@ -1,7 +1,7 @@
 """Held-out answers in validation's numbers: those without a verdict take no part, z-scores go by what training saw."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +9,9 @@ from reward.support import events
 from reward.support.secret import hidden_in
 from reward.zscore import OF_A_MODEL, ZScores
 from trainer.algorithm.metrics import UNSCORED
+from trainer.driver import queue_samples
 from trainer.driver.checkpointing import Saver
+from trainer.driver.queue_samples import TURNS
 from trainer.runs import checkpoints, metrics_file
 
 
@@ -66,6 +68,8 @@ class Validating:
     global_steps: int
     saver: Saver
     zscores: ZScores | None
+    config: Any
+    turns: Mapping[str, Any] = {}  # by key, of the conversations that are about to be written
 
     def _validate(self) -> dict[str, float]:
         """Validate; the checkpoint of this step, if there is one, gets the score."""
@@ -86,6 +90,7 @@ class Validating:
     ) -> dict[str, float]:
         """Return verl's validation metrics of the answers that have a verdict, and the share that has none."""
         infos = with_zscores(reward_extra_infos_dict, self.zscores)
+        infos = {name: values for name, values in infos.items() if name != TURNS}  # which are no numbers
         answers = Answers(data_sources, sample_uids, infos, sample_turns, expected_acc_counts or {})
         scored, share = with_verdict(answers)
         metrics: dict[str, float] = {"val-aux/unscored_share": share}
@@ -95,11 +100,21 @@ class Validating:
             )
         return metrics
 
+    def _log_rollout_data(self, batch: Any, timing_raw: Any, rollout_data_dir: Any) -> None:
+        """Write the answers of a step; verl reads them without what is told beside the score, where the turns are."""
+        custom = self.config.actor_rollout_ref.rollout.get("custom", None) or {}
+        if custom.get("environment") or custom.get("tools"):
+            self.turns = queue_samples.turns(batch)
+        super()._log_rollout_data(batch, timing_raw, rollout_data_dir)  # type: ignore[misc]
+        self.turns = {}
+
     def _dump_generations(
         self, inputs: Any, outputs: Any, gts: Any, scores: Any, reward_extra_infos_dict: Any, dump_path: Any
     ) -> None:
-        """Write answers as verl does; those of a validation with their z-scores."""
+        """Write answers as verl does; those of a validation with their z-scores, conversations with their turns."""
         infos = with_zscores(reward_extra_infos_dict, self.zscores)
+        if self.turns:
+            infos = {**infos, TURNS: [self.turns.get(key) for key in infos["uid"]]}
         inputs, outputs, gts, infos = map(hidden_in, (inputs, outputs, gts, infos))
         scores = infos.get("reward", scores)
         super()._dump_generations(inputs, outputs, gts, scores, infos, dump_path)  # type: ignore[misc]

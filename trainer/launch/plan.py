@@ -61,12 +61,13 @@ def _data(settings: Settings, plan: Plan) -> str:
 
 
 def _reward(settings: Settings, plan: Plan) -> str:
+    best = environment_check.optimum(settings) if settings.text("ENV_NAME") else ""
+    of_turns = f"that of {settings.text('ENV_NAME')}, in each turn{f' ({best})' * bool(best)}"
     if settings.reward.kind == "environment":
-        best = environment_check.optimum(settings)
-        return f"that of {settings.text('ENV_NAME')}, in each turn{f' ({best})' * bool(best)}"
+        return of_turns
     by_judge = f"judge {plan.judge.endpoints[0]}" if plan.judge else ""
     model = settings.text("REWARD_MODEL_PATH") + reward_placement.words(settings, plan.reward_model)
-    names = {"rule_score": "rules", "rm_score": model, "judge_score": by_judge}
+    names = {"rule_score": "rules", "rm_score": model, "judge_score": by_judge, "env_score": of_turns}
     return {
         "rule": "rule functions, by the data_source of a row (reward/rules/__init__.py)",
         "function": f"the function {settings.text('REWARD_FN')}",

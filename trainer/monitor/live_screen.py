@@ -3,7 +3,9 @@
 import json
 import math
 import time
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -11,6 +13,7 @@ from rich.text import Text
 
 from trainer.monitor.progress import Progress
 from trainer.monitor.report.charts import number
+from trainer.monitor.report.episodes import messages
 from trainer.monitor.vital_signs import VITALS
 
 BARS = "▁▂▃▄▅▆▇█"
@@ -69,11 +72,17 @@ class View:
                 row = json.loads(line)
             except ValueError:  # still being written
                 return self._sample[1]
-            prompt, answer = (plain(str(row.get(name, ""))) for name in ("input", "output"))
+            prompt, answer = plain(str(row.get("input", ""))), plain(spoken(row))
             shown = Text.assemble(("a sample: ", "bold"), prompt[-200:], (" -> ", "bold"), answer[:400])
             shown.append(f"  (score {number(float(row['score']))})" if row.get("score") is not None else "")
             self._sample = (step, shown)
         return self._sample[1]
+
+
+def spoken(row: Mapping[str, Any]) -> str:
+    """Return an answer; of a conversation what everybody said, in turn."""
+    turns = messages(row)
+    return " | ".join(f"{turn.role}: {turn.text}" for turn in turns) if turns else str(row.get("output", ""))
 
 
 def sparkline(values: list[float]) -> str:

@@ -133,7 +133,7 @@ def _environment(values: Values, given: frozenset[str]) -> list[str]:
     except ValueError as error:
         hint = "write a JSON object in quotes, such as '{\"is_slippery\": true}'"
         faults.append(f"--env_args {shown(values.text('ENV_ARGS'))}: {error}; {hint}")
-    return faults
+    return [*faults, *_shared_reward_model(values, "--env", "the environment")]
 
 
 def _tools(values: Values) -> list[str]:
@@ -142,11 +142,16 @@ def _tools(values: Values) -> list[str]:
     faults = []
     if values.text("ENV_NAME"):
         faults.append("--tools: not with --env; leave out one of them")
+    return [*faults, *_shared_reward_model(values, "--tools", "the tools")]
+
+
+def _shared_reward_model(values: Values, flag: str, others: str) -> list[str]:
+    """A reward model in the policy's own pool is handed whole responses, by verl."""
     shares = values.text("REWARD_MODEL_PATH") and not values.text("RM_URL") and not own_gpus(values)
-    if shares and values.text("DEVICE") == "cuda":
-        why = "a reward model that shares the policy's GPUs reads the tools' words too"
-        faults.append(f"--tools: {why}; give it GPUs of its own (--rm_gpus 1), or a server (--rm_url)")
-    return faults
+    if not shares or values.text("DEVICE") != "cuda":
+        return []
+    why = f"a reward model that shares the policy's GPUs reads the words of {others} too"
+    return [f"{flag}: {why}; give it GPUs of its own (--rm_gpus 1), or a server (--rm_url)"]
 
 
 def _reward_model(values: Values, given: frozenset[str]) -> list[str]:

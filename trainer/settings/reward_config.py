@@ -1,4 +1,4 @@
-"""Which reward a run is trained on: rule functions, one of the user's, the judge, a local model, or a composite."""
+"""Which reward a run is trained on: rule functions, one of the user's, the judge, a model, an environment, several."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -18,6 +18,7 @@ FILE = ROOT / "config" / "reward_model_config.yaml"
 NEEDED = {
     "judge_score": ("USE_API_REWARD", "--use_api_reward", False),
     "rm_score": ("REWARD_MODEL_PATH", "--reward_model PATH", ""),
+    "env_score": ("ENV_NAME", "--env NAME", ""),
 }
 ZSCORE = Scale("zscore")
 
@@ -50,10 +51,10 @@ def choose(values: Mapping[str, Value], file: Path = FILE) -> RewardChoice:
     except yaml_file.YamlFileError as error:
         return RewardChoice("rule", faults=(f"config/{file.name}: not readable: {error}",))
     on, section, faults = composite_config.check(content, f"config/{file.name}")
-    if values.get("ENV_NAME"):
+    if values.get("ENV_NAME") and (own or not on):
         others = ["--reward_fn"] * own + ["--use_api_reward"] * judge + ["--reward_model"] * model
-        others += [f"composite_reward in config/{file.name}"] * on
-        said = f"--env: the environment's rewards are the reward: leave out {' and '.join(others)}, or --env"
+        said = f"--env: the environment's rewards are the reward: leave out {' and '.join(others)}"
+        said += f", or weigh it beside env_score: composite_reward in config/{file.name}" * (not own)
         return RewardChoice("environment", faults=(*[said] * bool(others), *faults))
     if own:
         others = ["--use_api_reward"] * judge + ["--reward_model"] * model
@@ -76,10 +77,12 @@ def _composite(
     weights: Any = section.weights if section else raw.get("weights")
     for name, (env, flag, without) in NEEDED.items() if isinstance(weights, Mapping) else ():
         weight = weights.get(name, 0)
-        if weight and values[env] == without:
+        if weight and values.get(env, without) == without:
             faults.append(f"{where}.{name} is {shown(weight)}: add {flag}, or set it to 0")
-        elif not weight and values[env] != without:
+        elif not weight and values.get(env, without) != without:
             faults.append(f"{flag}: its weight, {where}.{name}, is 0; raise it, or leave the flag out")
+    if values.get("ENV_NAME") and isinstance(weights, Mapping) and weights.get("rule_score"):
+        faults.append(f"{where}.rule_score: no rule knows an environment's episodes; set it to 0")
     if section is None:
         return RewardChoice("composite", faults=tuple(faults))
     used = {name: float(section.weights[name]) for name in NAMES if section.weights.get(name)}

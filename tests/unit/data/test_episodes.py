@@ -47,5 +47,5 @@ def test_all_that_is_wrong_with_an_environments_flags() -> None:
     assert [fault.partition(";")[0] for fault in error.value.faults] == [
         "--env: its episodes are the data: leave out --data",
         "--env_args [1]: it is a list, not an object",
-        "--env: the environment's rewards are the reward: leave out --reward_fn and --use_api_reward, or --env",
+        "--env: the environment's rewards are the reward: leave out --reward_fn and --use_api_reward",
     ]

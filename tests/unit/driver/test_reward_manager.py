@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from omegaconf import OmegaConf
 from tensordict import TensorDict
 from transfer_queue import KVBatchMeta
 from transformers import AutoTokenizer
@@ -125,9 +126,11 @@ def test_z_scores_take_place_once_a_step(monkeypatch) -> None:
     infos = results()
     lengths = (4, 2, 3)
     nested = torch.nested.as_nested_tensor([torch.ones(n) for n in lengths], layout=torch.jagged)
+    of_turns = [[0.0, -0.25, 0.0, 9.0], [0.0, 9.0], [0.0] * 3]  # of the first, a turn of an episode earned something
+    scores = torch.nested.as_nested_tensor([torch.tensor(row) for row in of_turns], layout=torch.jagged)
     fields = [{"extra_fields": {"turns": 1, "reward_extra_info": info}} for info in infos]
     queue = Queue(fields)
-    queue.data.update(TensorDict({"rm_scores": nested, "response_mask": nested, "loss_mask": nested}, batch_size=3))
+    queue.data.update(TensorDict({"rm_scores": scores, "response_mask": nested, "loss_mask": nested}, batch_size=3))
     monkeypatch.setattr(queue_samples, "tq", queue)
     zscores = ZScores.of(SECTION)
     assert zscores is not None
@@ -138,8 +141,8 @@ def test_z_scores_take_place_once_a_step(monkeypatch) -> None:
     wanted = [zscores.scaled(info)["score"] for info in infos]
     assert wanted[0] == pytest.approx(1.0 - 0.5 * 0.5**0.5)  # the longer one of two, right
     rows = [row.tolist() for row in queue.data["rm_scores"].unbind()]
-    assert [row[:-1] for row in rows] == [[0.0] * (n - 1) for n in lengths]
-    assert [row[-1] for row in rows[:2]] == pytest.approx(wanted[:2])
+    assert [row[:-1] for row in rows] == [row[:-1] for row in of_turns]
+    assert [sum(row) for row in rows[:2]] == pytest.approx(wanted[:2])
     assert [row.sum().item() for row in queue.data["response_mask"].unbind()] == [4.0, 2.0, 0.0]
     assert metrics["reward/score"] == pytest.approx(sum(wanted[:2]) / 2)
     assert metrics["reward/length_penalty_scaled"] == pytest.approx(0.0, abs=1e-9)
@@ -195,3 +198,32 @@ def test_the_size_of_the_response_in_tokens(small_model) -> None:
     asyncio.run(score())
     assert seen[0]["response_tokens"] == 3
     assert "response_tokens" not in data.non_tensor_batch["extra_info"][0]
+
+
+class Written:
+    """verl's trainer, as far as it writes answers."""
+
+    def _log_rollout_data(self, batch: Any, timing_raw: Any, folder: Any) -> None:
+        keys = sorted(batch.keys)  # verl sorts them
+        self._dump_generations(["in"] * 2, ["out"] * 2, [""] * 2, [0.0] * 2, {"uid": keys}, folder)  # type: ignore[attr-defined]
+
+    def _dump_generations(self, *columns: Any) -> None:
+        self.written = columns
+
+
+@pytest.mark.parametrize("environment", ["{}", ""])
+def test_answers_are_written_with_their_turns(monkeypatch, environment: str) -> None:
+    """Of a step verl writes the whole conversation as one text, and nothing that is told beside the score."""
+    turns = {key: [{"role": "assistant", "content": key, "reward": 1.0}] for key in ("b", "a")}
+    monkeypatch.setattr(
+        queue_samples, "tq", Queue([{"extra_fields": {"reward_extra_info": {"turns": turns[key]}}} for key in turns])
+    )
+
+    class Trainer(validation.Validating, Written):  # type: ignore[misc]
+        zscores = None
+        config = OmegaConf.create({"actor_rollout_ref": {"rollout": {"custom": {"environment": environment}}}})
+
+    made = Trainer()
+    made._log_rollout_data(KVBatchMeta(keys=list(turns), partition_id="train", tags=[{}, {}]), {}, "folder")
+    infos = {"uid": ["a", "b"], **({"turns": [turns["a"], turns["b"]]} if environment else {})}
+    assert made.written == (["in"] * 2, ["out"] * 2, [""] * 2, [0.0] * 2, infos, "folder")

@@ -142,6 +142,8 @@ KEYS: list[tuple[dict, str]] = [
     *(({"gates": {"rm_score": {"component": "rule_score", "at_least": value}}}, ".gates.rm_score.at_least is ")
       for value in (math.nan, True, "nan", [])),
     *(({name: value}, f".{name}: {{") for name in ("weights", "scale", "gates", "options") for value in ([], 5, "a")),
+    ({"scale": {"env_score": "zscore"}}, ".scale: env_score: its rewards stand on turns"),
+    ({"gates": {"env_score": {"component": "rule_score"}}}, ".gates: env_score: its rewards stand on turns"),
     ({"gates": {"rm_score": {}}}, ".gates.rm_score: {component: ..., at_least: ..., otherwise: ...} is wanted"),
     ({"gates": {"rm_score": 5}}, ".gates.rm_score: {component: ..., at_least: ..., otherwise: ...} is wanted, not 5"),
     ({"gates": {"rm_score": {"component": "rule"}}}, ".gates.rm_score.component: there is no 'rule'; there are rule_"),

@@ -20,6 +20,11 @@ COMPOSITES = [
     ({"rule_score": -1}, {}, "composite", "weights.rule_score is -1; allowed: a number 0 or more"),
     ({}, {}, "composite", "all are 0; give at least one of"),
     ({"rule_score": 1, "format_score": 0.2, "length_penalty": 1}, {}, "composite", None),
+    ({"env_score": 1, "judge_score": 0.5}, {"ENV_NAME": "taxi", "USE_API_REWARD": "1"}, "composite", None),
+    ({"env_score": 1, "format_score": 1}, {}, "composite", "weights.env_score is 1: add --env NAME, or set it to 0"),
+    ({"format_score": 1}, {"ENV_NAME": "taxi"}, "composite", "--env NAME: its weight, "),
+    ({"env_score": 1, "rule_score": 1}, {"ENV_NAME": "taxi"}, "composite", "rule_score: no rule knows an environment"),
+    ({"env_score": 1}, {"ENV_NAME": "taxi", "REWARD_FN": "a.py"}, "environment", "leave out --reward_fn"),
     ({"rule_score": 1}, {"REWARD_FN": "a.py"}, "function", "--reward_fn scores alone: leave out composite_reward in"),
 ]
 
@@ -33,6 +38,7 @@ def test_the_composite_reward(tmp_path, weights, environ, kind, fault) -> None:
         "USE_API_REWARD": bool(environ.get("USE_API_REWARD")),
         "REWARD_MODEL_PATH": environ.get("REWARD_MODEL_PATH", ""),
         "RM_NORMALIZE": "raw",
+        "ENV_NAME": environ.get("ENV_NAME", ""),
     }
     choice = choose(values, file)
     assert choice.kind == kind
@@ -81,7 +87,7 @@ def test_every_fault_of_the_composite_file_at_once(tmp_path) -> None:
     found = choose({"USE_API_REWARD": False, "REWARD_MODEL_PATH": "", "REWARD_FN": ""}, file).faults
     assert found == (
         f"{prefix}gates.judge_score.component: there is no 'formal_score'; there are rule_score, "
-        "format_score, length_penalty, repetition_penalty, judge_score, rm_score",
+        "format_score, length_penalty, repetition_penalty, judge_score, rm_score, env_score",
     )
 
 

@@ -14,6 +14,7 @@ from verl.workers.rollout.replica import TokenOutput
 
 from data import tiny
 from environments.spec import EnvSpec
+from reward import entry
 from trainer.algorithm.finite_check import NonFiniteError
 from trainer.algorithm.options import Options
 from trainer.driver import queue_samples, step
@@ -74,7 +75,9 @@ class Client:
             yield [(place, result)]
 
 
-def play(spec: EnvSpec, client: Any, seeds: Sequence[int] = (1,), limits: Limits = ROOM) -> list[Sample]:
+def play(
+    spec: EnvSpec, client: Any, seeds: Sequence[int] = (1,), limits: Limits = ROOM, is_part: bool = False
+) -> list[Sample]:
     """Play an episode a seed; the samples in the order in which they ended."""
     ids = TOKENIZER.apply_chat_template(RULES, tokenize=True, add_generation_prompt=True, return_dict=False)
     rows = [{"uid": f"u{s}", "session_id": 0, "extra_info": {"seed": s}, "global_steps": 3} for s in seeds]
@@ -82,7 +85,7 @@ def play(spec: EnvSpec, client: Any, seeds: Sequence[int] = (1,), limits: Limits
     written: list[Sample] = []
 
     async def run() -> None:
-        environment = Environment(spec, limits, TurnTokens(TOKENIZER), TOKENIZER)
+        environment = Environment(spec, limits, TurnTokens(TOKENIZER), TOKENIZER, is_part=is_part)
         try:
             await Player(environment, client).play(
                 samples, lambda sample, turn: {"logprobs": True, "turn": turn}, written.extend
@@ -114,7 +117,12 @@ def test_an_episode_is_a_rendered_conversation(ends: bool) -> None:
     assert output.response_mask[-1] == 1 and of_tokens["rm_scores"][-1] == 1.0 == sum(of_tokens["rm_scores"])
     assert not any(of_tokens["bootstrap"])
     assert output.extra_fields["turn_scores"] == [0.0] * 5 + [1.0]
-    info = output.extra_fields["reward_extra_info"]
+    info = dict(output.extra_fields["reward_extra_info"])
+    turns = info.pop("turns")
+    assert turns[-2:] == [
+        {"role": "assistant", "content": "right", "reward": 1.0},
+        {"role": "user", "content": "SFFF\nFHFH\nFFFH\nHFFP"},
+    ]
     assert info == {
         **{"score": 1.0, "acc": 1.0, "unscored": 0.0, "timeout": 0.0},
         **{"episode/return": 1.0, "episode/turns": 6.0, "episode/invalid": 0.0, "episode/cut": 0.0},
@@ -133,6 +141,42 @@ def test_turns_earn_on_their_last_token() -> None:
     assert rewards[charged] == -0.25 and mask[charged] == 1 and mask[charged + 1] == 0
     assert sample.output.extra_fields["reward_extra_info"]["episode/invalid"] == 1.0
     assert [sampling["turn"] for sampling in client.sampling] == list(range(7))
+
+
+def scored(sample: Sample, composite: str) -> dict[str, Any]:
+    """What a reward loop says of an episode, by the function that a run has it call."""
+    row = rows.for_reward([sample.scored], [sample.scored_row]).non_tensor_batch
+    words = TOKENIZER.decode(sample.scored.response_ids, skip_special_tokens=True)
+    extra = {**row["extra_info"][0], "response_tokens": len(sample.scored.response_ids)}
+    told = asyncio.run(entry.compute_composite("env:mine", words, "", extra, composite=composite))
+    return {"reward_score": told["score"], "reward_extra_info": told}
+
+
+@pytest.mark.parametrize("cut", [False, True])
+def test_other_rewards_stand_beside_the_environments_own(cut: bool) -> None:
+    """Each turn keeps its part, and what scores the words is at the end; held to the formula."""
+    composite = '{"weights": {"env_score": 2.0, "length_penalty": 0.5}, "options": {"length_penalty": {"limit": 8}}}'
+    spec = EnvSpec("frozenlake", penalty=0.25, max_turns=7 - cut)
+    (sample,) = play(spec, Client(["jump!", *PATH]), is_part=True)
+    assert sample.scored_row is not None and "rm_scores" not in sample.of_tokens
+    assert sample.scored_row["extra_info"]["episode_return"] == 0.75 - cut
+    assert TOKENIZER.decode(sample.scored.response_ids) == sample.words == "\n\n".join(["jump!", *PATH[: 6 - cut]])
+    sample.take_score(scored(sample, composite))
+    info, rewards = sample.output.extra_fields["reward_extra_info"], sample.of_tokens["rm_scores"]
+    penalty = -1.0  # of a response at twice its limit and more
+    assert info["score"] == sample.output.reward_score == pytest.approx(2 * (0.75 - cut) + 0.5 * penalty)
+    assert sum(rewards) == pytest.approx(info["score"])
+    assert [reward for reward in rewards if reward] == pytest.approx([-0.5, 1.5 - 2 * cut])
+    assert rewards[-1] == pytest.approx(1.5 - 2 * cut) and sample.of_tokens["bootstrap"][-1] == cut
+    assert (info["acc"], info["episode/return"], info["env_score"]) == (1.0 - cut, 0.75 - cut, 0.75 - cut)
+
+
+def test_a_score_that_fails_beside_the_environments_leaves_the_episode_unscored() -> None:
+    (sample,) = play(EnvSpec("frozenlake"), Client(PATH), is_part=True)
+    broken = dict(sample.scored_row["extra_info"], episode_return=None)
+    sample.scored_row = {**sample.scored_row, "extra_info": broken}
+    sample.take_score(scored(sample, '{"weights": {"env_score": 1.0, "format_score": 1.0}}'))
+    assert sample.output.extra_fields["reward_extra_info"]["unscored"] == 1.0
 
 
 @pytest.mark.parametrize("why", ["turns", "tokens"])

@@ -82,6 +82,7 @@ def test_a_conversation_is_a_rendered_one() -> None:
     assert output.response_mask[-1] == 1 and sample.of_tokens["bootstrap"] == [0.0] * len(output.response_ids)
     assert "rm_scores" not in sample.of_tokens
     assert [p != 0 for p in output.response_logprobs] == [m == 1 for m in output.response_mask]
+    assert sample.info.pop("turns") == sample.turns
     assert sample.info == {"episode/turns": 3.0, "episode/calls": 3.0, "episode/failed_calls": 1.0, "episode/cut": 0.0}
     assert client.asked[1][1]["max_tokens"] == 2000 - len(client.asked[1][0]) + len(output.prompt_ids)
 
@@ -127,6 +128,15 @@ def test_a_call_that_cannot_be_read_is_answered(broken: str) -> None:
     sample, _ = converse([broken, "7"])
     assert sample.info["episode/failed_calls"] == 1.0 and sample.info["episode/turns"] == 2.0
     assert "that call cannot be read" in sample.scored_row["extra_info"]["turns"][1]["content"]
+
+
+def test_what_a_call_spells_can_be_written() -> None:
+    """The messages go into the queue and into rollouts/ as UTF-8, which has no half of a surrogate pair."""
+    sample, _ = converse(['<tool_call>\n{"name": "\\ud800", "arguments": {"x": "\\udfff"}}\n</tool_call>', "7"])
+    called = sample.turns[0]["tool_calls"]
+    assert called == [{"name": "?", "arguments": '{"x": "?"}'}]
+    assert sample.info["turns"] == sample.turns and "there is no tool" in sample.turns[1]["content"]
+    json.dumps(sample.turns, ensure_ascii=False).encode()
 
 
 def test_a_tool_cannot_speak_for_the_model() -> None:

@@ -50,7 +50,7 @@ class EngineClient:
 
 def setting(job: Job) -> Setting:
     """Return what the model talks with."""
-    return Setting.of_specs(job.environment, job.tools, Limits(job.most, job.most_of_turn), {})
+    return Setting.of_specs(job.environment, job.tools, Limits(job.most, job.most_of_turn), {}, job.is_part)
 
 
 def run(
@@ -90,7 +90,7 @@ def _line(sample: Sample) -> dict[str, Any]:
     return {
         "row": row,
         "response": sample.words,
-        "tokens": sum(sample.output.response_mask),
+        "tokens": len(sample.scored.response_ids) if sample.scored else sum(sample.output.response_mask),
         "truncated": bool(info.get("episode/cut", 0.0)),
         "turns": sample.turns,
         **info,

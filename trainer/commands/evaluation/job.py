@@ -14,7 +14,8 @@ class Job:
     """What is to be answered, and how.
 
     ``temperature`` 0 is greedy; ``most`` tokens has an answer, and of a conversation's turn ``most_of_turn``.
-    ``environment`` and ``tools`` are as their specifications write them, or empty.
+    ``environment`` and ``tools`` are as their specifications write them, or empty; ``is_part`` says that the
+    environment's rewards are one part of a composite.
     """
 
     model: str
@@ -31,6 +32,7 @@ class Job:
     environment: str = ""
     tools: str = ""
     most_of_turn: int = 0
+    is_part: bool = False
 
     def write(self, path: Path) -> None:
         """Write the job to a file."""

@@ -39,8 +39,13 @@ class _Frame:
         return HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * (value - self.y0) / ((self.y1 - self.y0) or 1)
 
 
-def line_chart(title: str, series: Sequence[Series], band: tuple[float | None, float | None] | None = None) -> Markup:
-    """Draw curves over steps; ``band`` is what is healthy, shaded where it is in the picture."""
+def line_chart(
+    title: str,
+    series: Sequence[Series],
+    band: tuple[float | None, float | None] | None = None,
+    over: str = "step",
+) -> Markup:
+    """Draw curves over steps, or what ``over`` names; ``band`` is what is healthy, and shaded where it is in sight."""
     drawn = [Series(line.label, _thin(_finite(line.points)), line.colour) for line in series]
     drawn = [line for line in drawn if line.points]
     if not drawn:
@@ -59,7 +64,7 @@ def line_chart(title: str, series: Sequence[Series], band: tuple[float | None, f
         step, value = line.points[-1]
         parts.append(
             Markup('<circle class="dot c{}" cx="{:.1f}" cy="{:.1f}" r="2.5"><title>{}</title></circle>').format(
-                line.colour % COLOURS, frame.x(step), frame.y(value), f"{line.label}: {number(value)} at step {step}"
+                line.colour % COLOURS, frame.x(step), frame.y(value), f"{line.label}: {number(value)} at {over} {step}"
             )
         )
     return _svg(title, parts)

@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,15 @@ PHASES = {
     "update_critic": "critic update",
     "update_actor": "policy update",
     "update_weights": "weights to vLLM",
+}
+EPISODES = {  # of a step's conversations, in the mean
+    "episode/return": "return of an episode",
+    "reward/acc": "success",
+    "episode/turns": "turns of the model",
+    "episode/invalid": "turns that are no action",
+    "episode/calls": "calls of tools",
+    "episode/failed_calls": "calls of tools that failed",
+    "episode/cut": "share that was cut",
 }
 MORE = {
     "explained_variance": "explained variance of the critic",
@@ -64,6 +73,7 @@ def build(records: Sequence[Record]) -> str:
         runs=legend(names),
         vitals=_vitals(records),
         components=_each(records, _component_names(records)),
+        episodes=_episodes(records),
         timings=[chart for record in records if (chart := _timings(record)).svg],
         more=_each(records, MORE),
         differences=_differences(records),
@@ -101,6 +111,23 @@ def _vitals(records: Sequence[Record]) -> list[Chart]:
 def _each(records: Sequence[Record], names: dict[str, str]) -> list[Chart]:
     charts = [Chart(title, line_chart(title, _lines(records, name))) for name, title in names.items()]
     return [chart for chart in charts if chart.svg]
+
+
+def _episodes(records: Sequence[Record]) -> list[Chart]:
+    """Return what is told of conversations; nothing of runs without any."""
+    if not any(record.episodes or record.curves.values("episode/turns") for record in records):
+        return []
+    return [*_each(records, EPISODES), *(chart for record in records for chart in _held_out(record) if chart.svg)]
+
+
+def _held_out(record: Record) -> Iterator[Chart]:
+    """Of a run's first and last validation: how its conversations end, and what they have earned by then."""
+    for title, note, name in (
+        ("held-out return after each turn", "mean; an episode that is over earns no more", "returns"),
+        ("held-out episodes by their turns", "share of them that have so many", "lengths"),
+    ):
+        lines = [Series(f"step {held.step}", getattr(held, name), i) for i, held in enumerate(record.episodes)]
+        yield Chart(f"{title}: {record.name}", line_chart(title, lines, over="turn"), note, key=legend(lines))
 
 
 def _component_names(records: Sequence[Record]) -> dict[str, str]:

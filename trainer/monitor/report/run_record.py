@@ -1,7 +1,7 @@
 """What a run left in its folder, read for a person: curves, configuration, samples, environment."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,10 +9,13 @@ from typing import Any
 import yaml
 
 from trainer.monitor.alarms import Alarm, Watch
+from trainer.monitor.report import episodes
+from trainer.monitor.report.episodes import Episodes, Message, Row
 from trainer.runs import metrics_file
 from trainer.runs.checkpoint_config import flat
 
 SAMPLES = 8  # prompts shown
+Validation = tuple[int, Sequence[Row]]  # its step, and its answers
 
 
 @dataclass(frozen=True)
@@ -25,6 +28,8 @@ class Sample:
     after: str
     score_before: float | None
     score_after: float | None
+    turns_before: Sequence[Message] = ()  # of a conversation
+    turns_after: Sequence[Message] = ()
 
 
 @dataclass(frozen=True)
@@ -41,6 +46,7 @@ class Record:
     environment: str
     summary: dict[str, Any]
     started: bool
+    episodes: Sequence[Episodes] = ()  # of the first validation and of the last, where they are conversations
 
     @property
     def state(self) -> str:
@@ -60,27 +66,34 @@ def read(folder: Path) -> Record:
         alarms += watch.look(curves)
         validation = metrics_file.held_out(step, data)
         held_out += [validation] if validation else []
-    samples, steps = _samples(folder / "rollouts" / "validation")
+    first, last = _validations(folder / "rollouts" / "validation")
     return Record(
         folder.name,
         curves,
         alarms,
         held_out,
         flat(_object(folder / "config.yaml", yaml.safe_load)),
-        samples,
-        steps,
+        _samples(first[1], last[1]),
+        (first[0], last[0]),
         _text(folder / "environment.txt"),
         _object(folder / "summary.json", json.loads),
         bool(lines),
+        [held for step, rows in dict((first, last)).items() if (held := episodes.of_rows(step, rows))],
     )
 
 
-def _samples(folder: Path) -> tuple[list[Sample], tuple[int, int]]:
-    """Return prompts with their first and their last answer, those whose score changed most before the others."""
+def _validations(folder: Path) -> tuple[Validation, Validation]:
+    """Return the first and the last validation, which may be one."""
     files = sorted((path for path in folder.glob("*.jsonl") if path.stem.isdigit()), key=lambda path: int(path.stem))
     if not files:
-        return [], (0, 0)
-    first, last = _rows(files[0]), _rows(files[-1])
+        return (0, ()), (0, ())
+    first, last = ((int(path.stem), tuple(_rows(path))) for path in (files[0], files[-1]))
+    return first, last
+
+
+def _samples(before: Sequence[Row], after: Sequence[Row]) -> list[Sample]:
+    """Return prompts with their first and their last answer, those whose score changed most before the others."""
+    first, last = _by_prompt(before), _by_prompt(after)
     both = [
         Sample(
             prompt,
@@ -89,26 +102,32 @@ def _samples(folder: Path) -> tuple[list[Sample], tuple[int, int]]:
             str(last[prompt].get("output", "")),
             first[prompt].get("score"),
             last[prompt].get("score"),
+            episodes.messages(first[prompt]),
+            episodes.messages(last[prompt]),
         )
         for prompt in first
         if prompt in last
     ]
     both.sort(key=lambda pair: -abs((pair.score_after or 0.0) - (pair.score_before or 0.0)))
     half = SAMPLES // 2
-    chosen = both[:half] + both[half:][-(SAMPLES - half) :]
-    return chosen, (int(files[0].stem), int(files[-1].stem))
+    return both[:half] + both[half:][-(SAMPLES - half) :]
 
 
-def _rows(path: Path) -> dict[str, dict[str, Any]]:
-    first_rows: dict[str, dict[str, Any]] = {}
+def _by_prompt(rows: Sequence[Row]) -> dict[str, Row]:
+    first_rows: dict[str, Row] = {}
+    for row in rows:
+        first_rows.setdefault(str(row.get("input", "")), row)
+    return first_rows
+
+
+def _rows(path: Path) -> Iterator[Row]:
     for line in _text(path).splitlines():
         try:
             row = json.loads(line)
         except (ValueError, RecursionError):  # still being written
             continue
         if isinstance(row, dict):
-            first_rows.setdefault(str(row.get("input", "")), row)
-    return first_rows
+            yield row
 
 
 def _object(path: Path, parse: Callable[[str], Any]) -> dict[str, Any]:

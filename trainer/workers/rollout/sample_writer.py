@@ -2,12 +2,13 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import transfer_queue as tq
 
+from reward.composite.config import ENV
 from trainer.workers.rollout import rows
 
 
@@ -18,12 +19,13 @@ class Sample:
     row: rows.Row
     prompt_ids: list[int]  # none where the prompt cannot be told in tokens
     output: Any = None  # AgentLoopOutput, when there is one
-    info: dict[str, float] = field(default_factory=dict)  # told of it beside what its score tells
+    info: dict[str, Any] = field(default_factory=dict)  # told of it beside what its score tells
     scored: Any = None  # what is scored, where that is not the output, and the row that goes with it
     scored_row: rows.Row | None = None
     turns: list[dict[str, Any]] = field(default_factory=list)  # what was said after the prompt, by messages
     fault: str = ""  # why it has no score
     of_tokens: dict[str, list[float]] = field(default_factory=dict)  # further columns, a number a token of the response
+    paid: list[float] = field(default_factory=list)  # by an environment, a token; where more is scored beside it
 
     @property
     def key(self) -> str:
@@ -34,6 +36,21 @@ class Sample:
     def words(self) -> str:
         """What the model said in all its turns."""
         return "\n\n".join(turn["content"] for turn in self.turns if turn["role"] == "assistant" and turn["content"])
+
+    def take_score(self, result: Mapping[str, Any]) -> None:
+        """Take what a reward loop returned.
+
+        Of an episode, the environment's part of a composite stays on the turns that earned it; all else that the score
+        has is of the whole episode, and stands on its end.
+        """
+        told = result.get("reward_extra_info", {})
+        self.output.reward_score = result["reward_score"]
+        self.output.extra_fields["reward_extra_info"] = {**told, **self.info}
+        if self.paid:
+            weight = float(told[f"{ENV}_weight"])
+            rewards = [weight * paid for paid in self.paid]
+            rewards[-1] += float(result["reward_score"]) - sum(rewards)
+            self.of_tokens["rm_scores"] = rewards
 
 
 class Writer:

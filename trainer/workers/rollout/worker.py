@@ -48,7 +48,8 @@ class BatchWorker(AgentLoopWorkerTQ.__ray_metadata__.modified_class.__ray_actor_
             mm_processor_kwargs=self.mm_processor_kwargs,
             processor=self.processor,
         )
-        self.setting = Setting.of(self.rollout_config, self.config.data.get("apply_chat_template_kwargs", {}))
+        kwargs = self.config.data.get("apply_chat_template_kwargs", {})
+        self.setting = Setting.of(self.rollout_config, kwargs, self.config.reward.custom_reward_function)
         self.player: Player | None = None  # made for the first batch
         self.making = asyncio.Lock()
 
@@ -244,11 +245,7 @@ class BatchWorker(AgentLoopWorkerTQ.__ray_metadata__.modified_class.__ray_actor_
                     return
             else:
                 for sample, result in zip(part, results, strict=True):
-                    sample.output.reward_score = result["reward_score"]
-                    sample.output.extra_fields["reward_extra_info"] = {
-                        **result.get("reward_extra_info", {}),
-                        **sample.info,
-                    }
+                    sample.take_score(result)
                     sample.output.metrics.compute_score = time.perf_counter() - started
             writer.put(part)
 

@@ -66,7 +66,7 @@ class Conversation:
 
     def output(self, tokens: Sequence[int], mask: Sequence[int], info: dict[str, Any] | None) -> AgentLoopOutput:
         """Return an output of these response tokens, with what is told of the conversation."""
-        scored = {} if info is None else {"reward_extra_info": info}
+        scored = {} if info is None else {"reward_extra_info": {**info, "turns": self.sample.turns}}
         return AgentLoopOutput(
             prompt_ids=self.sample.prompt_ids,
             response_ids=list(tokens),
@@ -80,6 +80,19 @@ class Conversation:
             extra_fields={**self.extra, "turn_scores": self.scores, "tool_rewards": [], **scored},
         )
 
+    def hand_to_reward(self, tokenizer: Any, info: dict[str, Any], **extra: Any) -> None:
+        """Have a reward loop score what the model said, in all its turns and nothing else.
+
+        ``info`` is told beside what its score tells; ``extra`` is in the ``extra_info`` that a reward sees, with the
+        whole conversation as ``turns``.
+        """
+        sample = self.sample
+        tokens = tokenizer.encode(sample.words, add_special_tokens=False) or [tokenizer.eos_token_id]
+        sample.info = {**info, "turns": sample.turns}
+        sample.scored = self.output(tokens, [1] * len(tokens), None)
+        extra_info = {**(sample.row.get("extra_info") or {}), "turns": sample.turns, **extra}
+        sample.scored_row = {**sample.row, "extra_info": extra_info}
+
     def finish(self, info: dict[str, Any] | None, *, cut: bool, with_log_probs: bool) -> None:
         """Make the sample's output; with ``info`` its rewards are known, and none is asked for.
 
@@ -88,5 +101,15 @@ class Conversation:
         bootstrap = [0.0] * len(self.tokens)
         bootstrap[-1] = float(cut)
         self.sample.of_tokens = {"bootstrap": bootstrap, **({} if info is None else {"rm_scores": self.rewards})}
-        self.sample.output, self.sample.turns = self.output(self.tokens, self.mask, info), self.messages
+        self.sample.turns = _encodable(self.messages)
+        self.sample.output = self.output(self.tokens, self.mask, info)
         self.sample.output.response_logprobs = self.log_probs if with_log_probs else None
+
+
+def _encodable(value: Any) -> Any:
+    """Return messages without halves of surrogate pairs, which JSON escapes in a call spell and UTF-8 has not."""
+    if isinstance(value, str):
+        return value.encode(errors="replace").decode()
+    if isinstance(value, dict):
+        return {name: _encodable(each) for name, each in value.items()}
+    return [_encodable(each) for each in value] if isinstance(value, list) else value

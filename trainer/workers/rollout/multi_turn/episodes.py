@@ -9,15 +9,19 @@ from trainer.workers.rollout.multi_turn.batch import Partner
 from trainer.workers.rollout.multi_turn.conversation import Conversation, Limits, Outcome
 from trainer.workers.rollout.multi_turn.turn_tokens import TurnTokens
 
+OF_SCORE = ("score", "unscored", "timeout")  # what a reward loop tells too
+
 
 class Environment(Partner):
-    """An environment, with an episode a conversation."""
+    """An environment, with an episode a conversation; its rewards are all of the reward, or one part (``is_part``)."""
 
     flag = "--env"
 
-    def __init__(self, spec: EnvSpec, limits: Limits, turns: TurnTokens, tokenizer: Any) -> None:
+    def __init__(
+        self, spec: EnvSpec, limits: Limits, turns: TurnTokens, tokenizer: Any, *, is_part: bool = False
+    ) -> None:
         super().__init__(limits, turns, tokenizer)
-        self.episodes = Episodes(spec)
+        self.episodes, self.is_part = Episodes(spec), is_part
 
     async def begin(self, conversation: Conversation) -> None:
         """Begin the episode of the row's seed."""
@@ -28,12 +32,14 @@ class Environment(Partner):
     async def answer(self, conversation: Conversation, said: list[int]) -> Outcome | None:
         """Take the model's words for an action; a turn's reward stands on its last token."""
         text = self.tokenizer.decode(said, skip_special_tokens=True)
-        conversation.messages.append({"role": "assistant", "content": text})
+        said_message: dict[str, Any] = {"role": "assistant", "content": text}
+        conversation.messages.append(said_message)
         turn = await self.episodes.step(conversation.sample.key, text)
         heard = [{"role": "user", "content": turn.observation}]
         conversation.messages += heard
         conversation.rewards[-1] += turn.reward
         conversation.scores.append(turn.reward)
+        said_message["reward"] = turn.reward
         conversation.count("invalid", bool(turn.info.get("invalid")))
         if turn.terminated:
             return self._outcome(conversation, turn, cut=False)
@@ -63,8 +69,15 @@ class Environment(Partner):
         return Outcome(info, cut)
 
     def finish(self, conversation: Conversation, outcome: Outcome, *, with_log_probs: bool) -> None:
-        """The environment's rewards are the sample's."""
-        conversation.finish(outcome.info, cut=outcome.cut, with_log_probs=with_log_probs)
+        """The environment's rewards are the sample's, or one part of them: then a reward loop adds the others."""
+        info = outcome.info
+        if not self.is_part:
+            conversation.finish(info, cut=outcome.cut, with_log_probs=with_log_probs)
+            return
+        conversation.finish(None, cut=outcome.cut, with_log_probs=with_log_probs)
+        conversation.sample.paid = conversation.rewards
+        beside = {name: value for name, value in info.items() if name not in OF_SCORE}
+        conversation.hand_to_reward(self.tokenizer, beside, episode_return=info["score"])
 
     async def close(self, conversation: Conversation) -> None:
         """Forget the episode."""

@@ -15,6 +15,8 @@ from trainer.workers.rollout.multi_turn.episodes import Environment
 from trainer.workers.rollout.multi_turn.tools import Tools
 from trainer.workers.rollout.multi_turn.turn_tokens import TurnTokens
 
+COMPOSITE = "compute_composite"  # of reward/entry.py
+
 
 @dataclass(frozen=True)
 class Setting:
@@ -25,10 +27,11 @@ class Setting:
     environment: EnvSpec | None = None
     tools: ToolsSpec | None = None
     schemas: list[Schema] | None = None
+    is_part: bool = False  # the environment's rewards are one part of a composite
 
     @classmethod
-    def of(cls, rollout: Any, template_kwargs: Any) -> "Setting":
-        """Return the setting of ``actor_rollout_ref.rollout``.
+    def of(cls, rollout: Any, template_kwargs: Any, reward_function: Any = None) -> "Setting":
+        """Return the setting of ``actor_rollout_ref.rollout`` and ``reward.custom_reward_function``.
 
         Raises:
             ToolsFault: the tools cannot be loaded here.
@@ -37,17 +40,20 @@ class Setting:
         kwargs: Any = OmegaConf.to_container(OmegaConf.create(template_kwargs or {}))
         environment, tools = custom.get("environment") or "", custom.get("tools") or ""
         turn = int(custom["max_turn_tokens"]) if environment else rollout.response_length
-        return cls.of_specs(environment, tools, Limits(rollout.response_length, turn), kwargs)
+        is_part = bool((reward_function or {}).get("name") == COMPOSITE)
+        return cls.of_specs(environment, tools, Limits(rollout.response_length, turn), kwargs, is_part)
 
     @classmethod
-    def of_specs(cls, environment: str, tools: str, limits: Limits, template_kwargs: dict[str, Any]) -> "Setting":
+    def of_specs(
+        cls, environment: str, tools: str, limits: Limits, template_kwargs: dict[str, Any], is_part: bool = False
+    ) -> "Setting":
         """Return the setting of an environment or of tools, as JSON; one of both is empty, or both are.
 
         Raises:
             ToolsFault: the tools cannot be loaded here.
         """
         if environment:
-            return cls(limits, template_kwargs, environment=EnvSpec.from_json(environment))
+            return cls(limits, template_kwargs, environment=EnvSpec.from_json(environment), is_part=is_part)
         if not tools:
             return cls(limits, template_kwargs)
         spec = ToolsSpec.from_json(tools)
@@ -67,7 +73,7 @@ class Setting:
         """
         turns = TurnTokens(tokenizer, self.template_kwargs)
         if self.environment is not None:
-            return Environment(self.environment, self.limits, turns, tokenizer)
+            return Environment(self.environment, self.limits, turns, tokenizer, is_part=self.is_part)
         assert self.tools is not None
         calls = await CallFormat.of(tokenizer, self.schemas or [], self.template_kwargs)
         return Tools(self.tools, self.limits, turns, tokenizer, calls)

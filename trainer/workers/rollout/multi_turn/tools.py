@@ -71,14 +71,7 @@ class Tools(Partner):
     def finish(self, conversation: Conversation, outcome: Outcome, *, with_log_probs: bool) -> None:
         """Have the reward score what the model said, without its calls and the tools' answers."""
         conversation.finish(None, cut=False, with_log_probs=with_log_probs)
-        sample = conversation.sample
-        tokens = self.tokenizer.encode(sample.words, add_special_tokens=False) or [self.tokenizer.eos_token_id]
-        sample.info = outcome.info
-        sample.scored = conversation.output(tokens, [1] * len(tokens), None)
-        sample.scored_row = {
-            **sample.row,
-            "extra_info": {**(sample.row.get("extra_info") or {}), "turns": sample.turns},
-        }
+        conversation.hand_to_reward(self.tokenizer, outcome.info)
 
     async def close(self, conversation: Conversation) -> None:
         """Forget what the tools have kept."""
