@@ -18,6 +18,7 @@ def register() -> None:
         "listed", lambda word, words: bool({word, "all"} & set(words.split(","))), replace=True
     )
     OmegaConf.register_new_resolver("micro_batch", _micro_batch, replace=True)
+    OmegaConf.register_new_resolver("packs_by_tokens", _packs_by_tokens, replace=True)
     OmegaConf.register_new_resolver("pass_tokens", _pass_tokens, replace=True)
     OmegaConf.register_new_resolver("tokens_of", _tokens_of, replace=True)
     OmegaConf.register_new_resolver("cpu_slots", _cpu_slots, replace=True)
@@ -41,6 +42,12 @@ def _micro_batch(mini_batch: int, *, _root_: DictConfig) -> int:
         data.max_prompt_length + data.max_response_length,
         trainer.device,
     )
+
+
+def _packs_by_tokens() -> bool:
+    """Whether the policy's updates, too, hold as many samples a pass as their lengths allow: in episodes of turns."""
+    several_turns = os.environ.get("KIT_ENVIRONMENT") or os.environ.get("KIT_TOOLS")
+    return bool(several_turns) and os.environ["MICRO_BATCH_SIZE"] == AUTO
 
 
 def _cpu_slots(gpus: int, least: int | None = None, *, _root_: DictConfig) -> int | None:

@@ -115,10 +115,11 @@ def _batch(settings: Settings, config: DictConfig) -> str:
     actor, data, n = config.actor_rollout_ref.actor, config.data, config.actor_rollout_ref.rollout.n
     fitted = f" ({', '.join(settings.fitted)}: the nearest that fits)" if settings.fitted else ""
     updates = -(-data.train_batch_size // actor.ppo_mini_batch_size) * actor.ppo_epochs
+    tokens, samples = actor.ppo_max_token_len_per_gpu, actor.ppo_micro_batch_size_per_gpu
     return (
         f"{data.train_batch_size} prompts x {n} a step, up to {data.max_prompt_length} + {data.max_response_length} "
         f"tokens; {updates} updates of {actor.ppo_mini_batch_size * n} samples, "
-        f"{actor.ppo_micro_batch_size_per_gpu} a forward pass{fitted}"
+        f"{f'{tokens:,} tokens' if actor.use_dynamic_bsz else samples} a forward pass{fitted}"
     )
 
 
