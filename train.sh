@@ -10,6 +10,7 @@
 #   ./train.sh judge_check labelled.jsonl          how far can the LLM judge be trusted?
 #   ./train.sh eval RUN                            how good is the model of a run? chat RUN: talk to it
 #   ./train.sh wheelhouse DIR                      all that set-up installs, for a machine with no package index
+#   ./train.sh completion bash                     a script that completes flags and names, to be sourced
 #   ./train.sh --help                              every flag, its env var and its default
 #
 # Flags become the env vars of config/knobs.tsv; all else is Python: trainer/__main__.py.
@@ -112,6 +113,8 @@ main() {
   if [[ "${1:-}" == wheelhouse ]]; then # has flags of its own
     cd "$root"
     make_wheelhouse "$python" "$back" "${@:2}"
+  elif [[ "${1:-}" == completion ]]; then
+    exec "$python" -m trainer.commands.completion "${@:2}"
   fi
   read_knobs
   parse "$@"

@@ -41,6 +41,7 @@ COMMANDS = {
     "eval MODEL": "answer the prompts of --data and score the answers as training would; MODEL is a run or a model",
     "chat MODEL": "talk to a run's model, or to any; --system_prompt TEXT",
     "export RUN": "write the model of a run's last checkpoint, or that of --step, as a Hugging Face folder; --out DIR",
+    "completion SHELL": "print a script that completes commands, flags and names of runs, for bash or zsh",
     "wheelhouse DIR": "collect what set-up installs, for a machine with no package index (wheelhouse --help)",
 }
 # Numbers as people write them: int() and float() take digits of every script, blanks, signs, 1_000 and nan too.

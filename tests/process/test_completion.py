@@ -1,0 +1,78 @@
+"""Completion in real shells: what is offered after what was typed."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from trainer import ROOT
+from trainer.settings.knobs import COMMANDS, load_knobs
+
+# As bash takes a line apart: "--device=cu" is three words.
+OFFER = """
+source <("$0" completion bash)
+COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMPREPLY=()
+_ppo_kit
+printf '%s\\n' "${COMPREPLY[@]}"
+"""
+
+
+def offered(*words: str, output: Path | None = None) -> list[str]:
+    environment = {**os.environ, **({"OUTPUT_DIR": str(output)} if output else {})}
+    result = subprocess.run(
+        ["bash", "-euc", OFFER, str(ROOT / "train.sh"), str(ROOT / "train.sh"), *words],
+        capture_output=True, text=True, check=True, env=environment,
+    )  # fmt: skip
+    assert result.stderr == ""
+    return result.stdout.split("\n")[:-1] if result.stdout.strip() else []
+
+
+def test_commands_come_first() -> None:
+    assert offered("") == [words.split()[0] for words in COMMANDS if words]
+    assert offered("che") == ["check", "check_reward"]
+
+
+def test_flags_and_their_choices() -> None:
+    flags = offered("check", "--")
+    for knob in load_knobs():
+        assert f"--{knob.flag}" in flags
+        assert (f"--no_{knob.flag}" in flags) == (knob.type == "switch")
+    assert offered("--kl_p") == ["--kl_penalty"]
+    assert offered("--kl_penalty", "") == ["kl", "abs", "mse", "low_var_kl", "full"]
+    assert offered("--device", "=", "cu") == ["cuda"]
+    assert offered("--device", "=") == ["auto", "cpu", "cuda"]
+    assert offered("--n_gpus", "") == ["auto"]
+
+
+def test_files_are_the_shells_to_complete() -> None:
+    assert offered("--data", "") == []
+    assert offered("score", "answ") == []
+
+
+def test_names_of_runs(tmp_path) -> None:
+    for name in ("main-1", "main 2", "other"):
+        (tmp_path / "runs" / name).mkdir(parents=True)
+    assert offered("eval", "ma", output=tmp_path) == ["main\\ 2", "main-1"]
+    assert offered("--resume", "o", output=tmp_path) == ["other"]
+    assert offered("report", "main-1", "", output=tmp_path) == ["main\\ 2", "main-1", "other"]
+    assert offered("eval", "", output=tmp_path / "none") == []
+
+
+@pytest.mark.skipif(shutil.which("zsh") is None, reason="zsh is not installed here")
+def test_zsh_takes_it() -> None:
+    given = "setopt ksh_arrays; COMP_WORDS=(./train.sh --kl_p); COMP_CWORD=1; unsetopt ksh_arrays; _ppo_kit"
+    setup = 'autoload -Uz compinit && compinit -u -D && source <("$0" completion zsh)'
+    line = f'{setup}; {given}; print -l -- "${{COMPREPLY[@]}}"'
+    result = subprocess.run(["zsh", "-fc", line, str(ROOT / "train.sh")], capture_output=True, text=True)
+    assert result.stdout.split() == ["--kl_penalty"], result.stderr
+
+
+@pytest.mark.parametrize("words", [(), ("fish",), ("bash", "zsh")])
+def test_a_shell_that_there_is_none_for(words) -> None:
+    result = subprocess.run([ROOT / "train.sh", "completion", *words], capture_output=True, text=True)
+    assert result.returncode == 2
+    assert result.stdout == ""
+    assert result.stderr.startswith("train.sh: completion")
+    assert "bash" in result.stderr and "zsh" in result.stderr

@@ -1,0 +1,101 @@
+"""``./train.sh completion bash|zsh``: a script that completes commands, flags, their choices and names of runs.
+
+Made of the knob table; standard library alone, as it runs before anything is installed.
+"""
+
+import shlex
+import sys
+
+from trainer.settings.knobs import AUTO, COMMANDS, NONE, Knob, load_knobs
+from trainer.user_error import UserError, fail
+
+SHELLS = ("bash", "zsh")
+OF_RUNS = ("chat", "eval", "export", "report")  # commands that take the name of a run
+RUN_FLAGS = ("resume",)
+SCRIPT = """\
+# Completion of ./train.sh for {shell}, made by ./train.sh completion {shell}.
+{start}_ppo_kit() {{
+{emulation}  local word=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD - 1]}} words=() runs=() folder
+  # Bash takes --flag=value apart into three words.
+  if [[ "$word" == "=" ]]; then word=; elif [[ "$before" == "=" ]]; then before=${{COMP_WORDS[COMP_CWORD - 2]}}; fi
+  folder=$(dirname -- "${{COMP_WORDS[0]/#\\~/$HOME}}")
+  for folder in "${{OUTPUT_DIR:-$folder/outputs}}"/runs/*/; do
+    [[ ! -d "$folder" ]] || runs+=("$(basename -- "$folder")")
+  done
+  case "$before" in
+{choices}
+  esac
+  if ((!${{#words[@]}})); then
+    if [[ "$word" == -* ]]; then
+      words=({flags})
+    elif ((COMP_CWORD == 1)); then
+      words=({commands})
+    else
+      case "${{COMP_WORDS[1]}}" in
+        {of_runs}) words=("${{runs[@]}}") ;;
+      esac
+    fi
+  fi
+  COMPREPLY=()
+  for folder in "${{words[@]}}"; do
+    [[ "$folder" != "$word"* ]] || COMPREPLY+=("$(printf '%q' "$folder")")
+  done
+}}
+complete -o default -F _ppo_kit train.sh ./train.sh
+"""
+
+
+def script(shell: str) -> str:
+    """Return the script for ``shell``, to be sourced; what it does not know, it leaves to the shell: names of files.
+
+    Raises:
+        UserError: there is none for that shell.
+    """
+    if shell not in SHELLS:
+        raise UserError(f"completion {shell or '(no shell)'}: there is one for {' and for '.join(SHELLS)}")
+    knobs = load_knobs()
+    flags = [f"--{name}" for knob in knobs for name in _spellings(knob)] + ["--help"]
+    choices = [f"    --{knob.flag}) words=({_quoted(values)}) ;;" for knob in knobs if (values := _values(knob))]
+    choices += [f'    --{flag}) words=("${{runs[@]}}") ;;' for flag in RUN_FLAGS]
+    commands = [words.split()[0] for words in COMMANDS if words]
+    return SCRIPT.format(
+        shell=shell,
+        start="autoload -Uz bashcompinit && bashcompinit\n" * (shell == "zsh"),
+        emulation="  emulate -L ksh # arrays begin at 0\n" * (shell == "zsh"),
+        choices="\n".join(choices),
+        flags=_quoted(flags),
+        commands=_quoted(commands),
+        of_runs=" | ".join(OF_RUNS),
+    )
+
+
+def _spellings(knob: Knob) -> list[str]:
+    return [knob.flag, f"no_{knob.flag}"] if knob.type == "switch" else [knob.flag]
+
+
+def _values(knob: Knob) -> list[str]:
+    """Return what a knob can be told in words."""
+    if knob.type == "switch":
+        return ["true", "false"]
+    if knob.type in ("choice", "list"):
+        return knob.allowed.split("|")
+    return [word for word in (AUTO, NONE) if word in (knob.default, *knob.allowed.split("|"))]
+
+
+def _quoted(words: list[str]) -> str:
+    return " ".join(map(shlex.quote, words))
+
+
+def main() -> int:
+    """Print the script."""
+    try:
+        if len(sys.argv) > 2:
+            raise UserError(f"completion: one shell at a time, {' or '.join(SHELLS)}")
+        print(script(sys.argv[1] if len(sys.argv) > 1 else ""), end="")
+    except UserError as error:
+        return fail(error)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
