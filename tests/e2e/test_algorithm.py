@@ -28,6 +28,7 @@ KNOBS = (
     *("--no_dual_clip", "--clip_ratio_high", "0.3", "--loss_agg_mode", "seq-mean-token-mean"),
     *("--value_loss", "huber", "--huber_delta", "0.2", "--cliprange_value", "none"),
     *("--kl_ctrl", "adaptive", "--kl_coef", "0.2", "--kl_target", "0.001", "--kl_penalty", "abs"),
+    *("--use_kl_loss", "--kl_loss_type", "full", "--kl_loss_coef", "0.01"),
     *("--offload", "all"),
     *("--save_freq", "4", "--test_freq", "4", "--keep_best"),
 )
@@ -82,6 +83,9 @@ def test_the_logged_numbers_are_the_references(first, output) -> None:
         losses = [[-a for a in row] for row in advantages]
         mode = "seq-mean-token-mean"
         assert found["policy_loss"] == pytest.approx(reference.aggregate(losses, mask, mode), abs=2e-3)
+        divergences = rows_of(saved, "vocabulary_kl")
+        assert min(reference.kept(divergences, mask)) > -1e-6
+        assert found["actor/kl_loss"] == pytest.approx(reference.aggregate(divergences, mask, mode), abs=1e-5)
         errors = [
             [reference.value_token_loss(v, v, r, None, 0.2) for v, r in zip(*pair, strict=True)]
             for pair in zip(rows_of(saved, "values"), returns, strict=True)

@@ -29,7 +29,7 @@ def test_both_stacks_train_alike(output, both_stacks) -> None:
 
 # What a run on GPUs has and one on the CPU has not, as far as it is not about kernels (docs/stacks.md).
 AS_ON_GPUS = (
-    *("--dtype", "bfloat16", "--offload", "all"),
+    *("--dtype", "bfloat16", "--offload", "all", "--kl_penalty", "full"),
     "actor_rollout_ref.actor.use_dynamic_bsz=true",
     "actor_rollout_ref.rollout.log_prob_use_dynamic_bsz=true",
     "critic.use_dynamic_bsz=true",
@@ -43,5 +43,8 @@ def test_two_ranks_with_lora_and_the_settings_of_gpus(output) -> None:
     run = ("--run_name", "two", "--n_gpus", "2", "--lora_rank", "8", "--total_steps", "2", *AS_ON_GPUS)
     result = train_sh(*run, timeout=900, OUTPUT_DIR=str(output))
     assert result.status == 0, result.err
-    assert metrics(output / "runs" / "two").keys() == {0, 1, 2}
+    steps = metrics(output / "runs" / "two")
+    assert steps.keys() == {0, 1, 2}
+    assert abs(steps[1]["kl_divergence"]) < 1e-6  # no adapter has learnt yet: the policy is the reference
+    assert steps[2]["kl_divergence"] > 0
     assert (output / "checkpoints" / "two" / "model" / "model.safetensors").is_file()

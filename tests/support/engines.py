@@ -7,7 +7,7 @@ import torch
 from verl.utils import torch_functional
 from verl.workers.utils.padding import no_padding_2_padding
 
-from trainer.workers.engine import prefix_packing
+from trainer.workers.engine import prefix_packing, reference_states
 
 
 def nested(rows) -> torch.Tensor:
@@ -22,6 +22,8 @@ def of(kind: type, model: torch.nn.Module):
     made.engine_config = SimpleNamespace(entropy_checkpointing=False, entropy_from_logits_with_chunking=False)
     made.compute_entropy_from_logits = torch_functional.entropy_from_logits
     made._get_packed_pad_size = lambda size: 0
+    if issubclass(kind, reference_states.Comparing):
+        made.head = reference_states.ReadableHead.of(model)
     return made
 
 

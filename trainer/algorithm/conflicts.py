@@ -3,10 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-FULL = (
-    "the engine keeps the log-probabilities of the sampled tokens alone, and the whole-vocabulary KL needs both "
-    "models' distributions for every token; take kl, abs, mse or low_var_kl"
-)
+from trainer.algorithm.kl.full_kl import ESTIMATES, FULL
 
 
 def faults(values: Mapping[str, Any]) -> list[str]:
@@ -52,8 +49,14 @@ def faults(values: Mapping[str, Any]) -> list[str]:
             "--target_kl ends a step's update epochs early, of which --ppo_epochs 1 has one; take --ppo_epochs 2 "
             "or more",
         ),
-        (values["KL_PENALTY"] == "full", f"--kl_penalty full: {FULL}"),
-        (values["KL_LOSS_TYPE"] == "full", f"--kl_loss_type full: {FULL}"),
+        *(
+            (
+                is_charged and values[env] == FULL and values["OLD_LOG_PROBS"] == "rollout",
+                f"--{env.lower()} full is computed in the actor's own pass, which --old_log_probs rollout leaves out; "
+                f"take --old_log_probs actor, or {ESTIMATES}",
+            )
+            for env, is_charged in (("KL_PENALTY", values["KL_COEF"]), ("KL_LOSS_TYPE", values["USE_KL_LOSS"]))
+        ),
     ]
     return [text for wrong, text in checks if wrong]
 

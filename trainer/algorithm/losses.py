@@ -3,6 +3,7 @@
 Set by ``KitPPOTrainer._setup``; the tensors arrive as verl's ``ppo_loss`` and ``value_loss`` get them.
 """
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,9 @@ from verl.utils.torch_functional import masked_mean
 from verl.workers.utils import losses as verl_losses
 from verl.workers.utils.padding import no_padding_2_padding
 
-from trainer.algorithm import finite_check, kl, policy_loss  # noqa: F401  (policy_loss registers itself in the worker)
+from trainer.algorithm import finite_check, policy_loss  # noqa: F401  (policy_loss registers itself in the worker)
+from trainer.algorithm.kl import estimates as kl
+from trainer.algorithm.kl import full_kl
 from trainer.algorithm.value_loss import compute_value_loss
 
 # Set by the trainer in the batch's extra_info:
@@ -47,26 +50,39 @@ def aggregation(config: Any, data: Any, mode: str) -> dict[str, Any]:
     }
 
 
-def actor_loss(
-    config: Any, model_output: Any, data: Any, dp_group: Any = None, *, folder: str, sequence_kl: str | None = None
-) -> tuple[torch.Tensor, dict[str, Any]]:
-    """Return verl's ``ppo_loss`` and its metrics, and the KL loss where that is of whole sequences.
+@dataclass(frozen=True)
+class KLLoss:
+    """A KL loss that verl has not: over the whole vocabulary, or of whole sequences. ``kind`` is the estimate's name.
 
-    ``sequence_kl`` is the estimate's name; ``config.use_kl_loss`` is off then. A sequence's KL is the sum over its
-    tokens, whatever ``loss_agg_mode`` does to the policy loss.
+    A sequence's KL is the sum over its tokens, whatever ``loss_agg_mode`` does to the policy loss.
     """
+
+    kind: str
+    level: str
+
+    def of(self, config: Any, model_output: Any, data: Any) -> torch.Tensor:
+        """Return the loss of a micro batch, without its weight."""
+        tensors = data.select("response_mask", "ref_log_prob").to_padded_tensor()
+        if self.kind == full_kl.FULL:
+            kld = no_padding_2_padding(model_output["vocabulary_kl"], data)
+        else:
+            log_probs = no_padding_2_padding(model_output["log_probs"], data)
+            kld = kl.penalty(log_probs, tensors["ref_log_prob"], self.kind)
+        mode = "seq-mean-token-sum" if self.level == "sequence" else config.loss_agg_mode
+        mask = tensors["response_mask"].to(bool)
+        return agg_loss(loss_mat=kld, loss_mask=mask, **aggregation(config, data, mode))
+
+
+def actor_loss(
+    config: Any, model_output: Any, data: Any, dp_group: Any = None, *, folder: str, kl_loss: KLLoss | None = None
+) -> tuple[torch.Tensor, dict[str, Any]]:
+    """Return verl's ``ppo_loss`` and its metrics, and ``kl_loss``, with which ``config.use_kl_loss`` is off."""
     prepare(data)
     loss, metrics = verl_losses.ppo_loss(config, model_output, data, dp_group)
-    if sequence_kl is not None:
-        tensors = data.select("response_mask", "ref_log_prob").to_padded_tensor()
-        kld = kl.penalty(no_padding_2_padding(model_output["log_probs"], data), tensors["ref_log_prob"], sequence_kl)
-        kl_loss = agg_loss(
-            loss_mat=kld,
-            loss_mask=tensors["response_mask"].to(bool),
-            **aggregation(config, data, "seq-mean-token-sum"),
-        )
-        loss = loss + kl_loss * config.kl_loss_coef
-        metrics["kl_loss"] = Metric(value=kl_loss, aggregation=AggregationType.SUM)
+    if kl_loss is not None:
+        value = kl_loss.of(config, model_output, data)
+        loss = loss + value * config.kl_loss_coef
+        metrics["kl_loss"] = Metric(value=value, aggregation=AggregationType.SUM)
         metrics["kl_coef"] = config.kl_loss_coef
     _check("the policy loss is", loss, model_output["log_probs"], data, folder)
     return loss, metrics

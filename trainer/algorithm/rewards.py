@@ -5,7 +5,8 @@ from collections.abc import Hashable, Sequence
 import torch
 
 from reward.support.moments import RunningMoments
-from trainer.algorithm import kl, shaping
+from trainer.algorithm import shaping
+from trainer.algorithm.kl import estimates as kl
 from trainer.algorithm.options import Options
 
 
@@ -37,19 +38,13 @@ def shaped(
 
 
 def charged(
-    scores: torch.Tensor,
-    log_prob: torch.Tensor,
-    ref_log_prob: torch.Tensor,
-    mask: torch.Tensor,
-    controller: kl.Controller,
-    kind: str,
-    level: str,
+    scores: torch.Tensor, kld: torch.Tensor, mask: torch.Tensor, controller: kl.Controller, level: str
 ) -> tuple[torch.Tensor, dict[str, float]]:
     """Return the scores less the KL penalty, all (B, T), and its metrics; the controller takes the KL in, if any.
 
-    Source: verl's ``apply_kl_penalty``, which counts padded samples too.
+    ``kld`` is the KL of each token. Source: verl's ``apply_kl_penalty``, which counts padded samples too.
     """
-    kld = torch.where(mask.bool(), kl.penalty(log_prob, ref_log_prob, kind), 0.0)
+    kld = torch.where(mask.bool(), kld, 0.0)
     coef = controller.value
     rewards = kl.charge(scores, kld, mask, coef, level)
     metrics = {"actor/reward_kl_penalty_coeff": coef}

@@ -9,6 +9,7 @@ from pathlib import Path
 from omegaconf import DictConfig, OmegaConf
 
 from trainer import ROOT
+from trainer.algorithm.kl import full_kl
 from trainer.checks import host_checks, model_defaults, preflight, software
 from trainer.checks.finding import Finding, failures, guarded
 from trainer.checks.forecast import advice, host, memory, model, table
@@ -91,6 +92,7 @@ def _composed(
     with compose.blaming(settings.overrides):
         shape = Shape.of_config(config, plan.model.config)
         faults = [*compose.unfit(config), *shape_faults(shape), *resume.faults(plan.start, plain, run.folder)]
+        faults += full_kl.model_faults(config, plan.model.config)
     if not plan.start.again and total is not None and 0 < total <= plan.start.step:
         faults.append(
             f"--resume {settings.text('RESUME')}: its last checkpoint is of step {plan.start.step}, which is not "

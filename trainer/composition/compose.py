@@ -16,6 +16,7 @@ from reward.support import redact
 from reward.support.secret import holds_secret
 from reward.support.wording import OF_PYTHON, shown
 from trainer.algorithm.conflicts import of_groups, of_sampling, of_schedule
+from trainer.algorithm.kl import full_kl
 from trainer.composition import resolvers
 from trainer.settings.knobs import load_knobs
 from trainer.settings.settings import Settings
@@ -47,6 +48,7 @@ def resolve(environment: Mapping[str, str], settings: Settings) -> DictConfig:
         faults += of_schedule(config.actor_rollout_ref.actor.optim, config.trainer.v1.ppo_kit.target_kl)
         faults += config_files.of_resolved(config, settings.overrides)
         faults += of_sampling(config.actor_rollout_ref.rollout, config.algorithm.rollout_correction)
+        faults += full_kl.faults(config)
         reward_model = config.reward.reward_model
         late = reward_model.enable and not reward_model.enable_resource_pool
         faults += of_groups(config.algorithm.filter_groups, config.actor_rollout_ref.rollout.n, late)

@@ -16,7 +16,9 @@ from reward.model.spec import Spec
 from reward.support import events
 from reward.support.moments import RunningMoments
 from reward.zscore import ZScores
-from trainer.algorithm import finite_check, kl, losses, off_policy, state
+from trainer.algorithm import finite_check, losses, off_policy, state
+from trainer.algorithm.kl import estimates as kl
+from trainer.algorithm.kl import full_kl
 from trainer.algorithm.metrics import drop_verdicts, watched
 from trainer.algorithm.options import Options
 from trainer.driver import (
@@ -35,6 +37,7 @@ from trainer.driver.replay_buffer import OrderedReplayBuffer
 from trainer.runs import checkpoints
 from trainer.runs.checkpoint_pickles import strict_loading
 from trainer.workers.engine import forward_passes
+from trainer.workers.engine.reference_states import COMPARE, HEAD_TASK
 from trainer.workers.engine.response_logits import ENTROPY_IS_METRIC_ONLY
 from trainer.workers.rollout.client import BatchClient
 from trainer.workers.weight_check.compare import WeightCheck
@@ -147,8 +150,13 @@ class KitPPOTrainer(validation.Validating, PPOTrainerSync):  # type: ignore[misc
         metrics.update(of_rewards)
         if step.bypasses(self.config.algorithm.get("rollout_correction", None)):
             return super()._compute_old_log_prob(batch, metrics=metrics)
-        names = {"log_probs": "old_log_probs", "entropy": "entropy"}
-        self._pass(self.actor_rollout_wg.compute_log_prob, batch, names, calculate_entropy=True)
+        names, method = {"log_probs": "old_log_probs", "entropy": "entropy"}, self.actor_rollout_wg.compute_log_prob
+        fields = list(forward_passes.MODEL_FIELDS)
+        if self.whole_vocabulary:
+            names |= {"ref_log_probs": "ref_log_prob", "vocabulary_kl": "vocabulary_kl"}
+            fields += queue_samples.SAMPLE_FIELDS
+            method = self.actor_rollout_wg.compute_with_reference
+        self._pass(method, batch, names, fields=fields, calculate_entropy=True)
         return batch
 
     def _pass(self, method: Any, batch: Any, names: dict[str, str], **extra: Any) -> None:
@@ -162,6 +170,8 @@ class KitPPOTrainer(validation.Validating, PPOTrainerSync):  # type: ignore[misc
         verl/trainer/ppo/v1/trainer_base.py, ``metadata["no_lora_adapter"] = True``, leaves that order in the batch: the
         critic has no adapters, and dies of it with ``AttributeError: ... no attribute 'disable_adapter'``.
         """
+        if self.whole_vocabulary:  # done, beside the actor's
+            return batch
         names = {"log_probs": "ref_log_prob"}
         if self.ref_in_actor:
             method = self.actor_rollout_wg.compute_log_prob
@@ -211,6 +221,8 @@ class KitPPOTrainer(validation.Validating, PPOTrainerSync):  # type: ignore[misc
         batch.extra_info[ENTROPY_IS_METRIC_ONLY] = not self.config.actor_rollout_ref.actor.entropy_coeff
         batch = queue_samples.fetching(batch, queue_samples.ACTOR_FIELDS)
         actor, update = self.config.actor_rollout_ref.actor, super()._update_actor
+        if full_kl.in_loss(self.config):
+            batch.extra_info[HEAD_TASK] = COMPARE
         return early_stop.update_until(self.options.target_kl, actor, update, batch, metrics)
 
     def _compute_metrics(self, batch: Any, metrics: dict[str, Any], *args: Any, **kwargs: Any) -> None:
@@ -242,6 +254,11 @@ class KitPPOTrainer(validation.Validating, PPOTrainerSync):  # type: ignore[misc
         frequency = self.config.trainer.save_freq
         if frequency <= 0 or not (self._is_last or self.global_steps % frequency == 0):  # else verl has just done it
             self._save_checkpoint()
+
+    @property
+    def whole_vocabulary(self) -> bool:
+        """Whether the KL is that over the whole vocabulary, in the reward or in the loss."""
+        return full_kl.is_charged(self.config)
 
     @property
     def _is_last(self) -> bool:

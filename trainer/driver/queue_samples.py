@@ -19,6 +19,7 @@ TURNS = "turns"  # of reward_extra_info: what was said in a conversation, by mes
 ROW_FIELDS = ("data_source", "reward_model", "extra_info")  # of the data, which a reward function is handed
 STEP_FIELDS = [
     *("uid", "response_mask", "rm_scores", "rollout_log_probs", "old_log_probs", "entropy", "ref_log_prob", "values"),
+    "vocabulary_kl",  # with --kl_penalty full alone
     "bootstrap",  # of episodes alone
 ]
 

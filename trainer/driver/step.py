@@ -14,7 +14,9 @@ from verl.trainer.ppo.v1.utils import compute_advantage_for_multi_trajectories
 from verl.utils.debug.metrics import calculate_debug_metrics
 
 from reward.support.moments import RunningMoments
-from trainer.algorithm import advantage, finite_check, kl, rewards
+from trainer.algorithm import advantage, finite_check, rewards
+from trainer.algorithm.kl import estimates as kl
+from trainer.algorithm.kl import full_kl
 from trainer.algorithm.off_policy import Band
 from trainer.algorithm.options import Options
 
@@ -83,8 +85,11 @@ def token_level_rewards(
     if options.reward_norm == "running":
         metrics = {"reward/running_mean": running.mean, "reward/running_std": running.std}
     if controller is not None:
-        old, ref = tensors["old_log_probs"], tensors["ref_log_prob"]
-        scores, of_kl = rewards.charged(scores, old, ref, mask, controller, algorithm.kl_penalty, options.kl_level)
+        if algorithm.kl_penalty == full_kl.FULL:
+            kld = tensors["vocabulary_kl"]
+        else:
+            kld = kl.penalty(tensors["old_log_probs"], tensors["ref_log_prob"], algorithm.kl_penalty)
+        scores, of_kl = rewards.charged(scores, kld, mask, controller, options.kl_level)
         metrics |= of_kl
     tensors["token_level_rewards"] = scores
     return metrics

@@ -8,6 +8,7 @@ from verl.trainer.distillation import is_distillation_enabled
 from verl.utils.config import omega_conf_to_dataclass
 
 from trainer.algorithm import losses
+from trainer.algorithm.kl import full_kl
 from trainer.algorithm.options import Options
 
 
@@ -24,8 +25,9 @@ def assign(config: Any, options: Options, critics: Any, actors: Any) -> None:
     if is_distillation_enabled(config.get("distillation")):
         return
     actor = config.actor_rollout_ref.actor
-    sequence_kl = actor.kl_loss_type if actor.use_kl_loss and options.kl_level == "sequence" else None
-    if sequence_kl is not None:
+    kl_loss = None
+    if actor.use_kl_loss and (options.kl_level == "sequence" or actor.kl_loss_type == full_kl.FULL):
+        kl_loss = losses.KLLoss(actor.kl_loss_type, options.kl_level)
         actor = OmegaConf.merge(actor, {"use_kl_loss": False})
     loss = partial(losses.actor_loss, config=omega_conf_to_dataclass(actor))
-    actors.set_loss_fn(partial(loss, folder=folder, sequence_kl=sequence_kl))
+    actors.set_loss_fn(partial(loss, folder=folder, kl_loss=kl_loss))

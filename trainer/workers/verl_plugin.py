@@ -34,9 +34,11 @@ def _register_engines(module: ModuleType) -> None:
     from verl.utils.device import get_vendor
     from verl.workers.engine.base import EngineRegistry
 
-    from trainer.workers.engine import forward_passes, response_logits
+    from trainer.workers.engine import forward_passes, reference_states, response_logits
 
     for name, kind in response_logits.engines(module).items():
+        if name == "language_model":
+            kind = reference_states.engine(kind)
         own = forward_passes.engine(kind)
         EngineRegistry.register(name, ["fsdp", "fsdp2"], device="cuda", vendor=get_vendor())(own)
 
@@ -86,8 +88,9 @@ def _load_strictly(module: ModuleType) -> None:
     manager.load_checkpoint = load_checkpoint
 
 
-def _sum_the_actors(module: ModuleType) -> None:
+def _extend_worker(module: ModuleType) -> None:
     importlib.import_module("trainer.workers.weight_check.actor_side").method(module)
+    importlib.import_module("trainer.workers.engine.reference_states").method(module)
 
 
 def _sum_vllms(module: ModuleType) -> None:
@@ -110,7 +113,7 @@ after_import(
         "verl.utils.tensordict_utils": nested_tensors.patch,
         "verl.utils.tracking": _append_metrics,
         "verl.workers.engine.fsdp.transformer_impl": _register_engines,
-        "verl.workers.engine_workers": _sum_the_actors,
+        "verl.workers.engine_workers": _extend_worker,
         "verl.workers.rollout.replica": _register_replica,
         "verl.workers.rollout.utils": http_auth.patch,
         "verl.workers.rollout.vllm_rollout.bucketed_weight_transfer": _own_sockets,

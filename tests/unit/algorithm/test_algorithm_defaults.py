@@ -14,7 +14,8 @@ from verl.trainer.ppo.ray_trainer import apply_kl_penalty
 
 from reward.support.moments import RunningMoments
 from tests.unit.algorithm.test_algorithm_formulas import MODES, QUICK, like, masks
-from trainer.algorithm import advantage, kl, policy_loss
+from trainer.algorithm import advantage, policy_loss
+from trainer.algorithm.kl import estimates as kl
 from trainer.algorithm.options import Options
 from trainer.algorithm.value_loss import compute_value_loss
 from trainer.driver import step
@@ -89,7 +90,7 @@ def test_kl(kind) -> None:
     assert torch.equal(kl.penalty(log_prob, ref, kind), core_algos.kl_penalty(log_prob, ref, kind))
 
 
-def test_full_is_refused() -> None:
+def test_full_is_no_estimate() -> None:
     with pytest.raises(ValueError, match="there are kl, abs, mse, low_var_kl"):
         kl.penalty(torch.zeros(1, 1), torch.zeros(1, 1), "full")
 

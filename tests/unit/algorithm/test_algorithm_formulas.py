@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from reward.support.moments import RunningMoments
 from tests.support import reference_ppo as reference
-from trainer.algorithm import advantage, kl, policy_loss, shaping
+from trainer.algorithm import advantage, policy_loss, shaping
+from trainer.algorithm.kl import estimates as kl
 from trainer.algorithm.value_loss import compute_value_loss
 
 QUICK = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)

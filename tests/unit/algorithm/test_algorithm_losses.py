@@ -77,7 +77,7 @@ def test_the_actors_default_is_verls(mode, use_kl_loss, tmp_path) -> None:
         losses.actor_loss,
         config=actor(mode, policy_loss={"loss_mode": "ppo_kit"}, **config),
         folder=str(tmp_path),
-        sequence_kl=None,
+        kl_loss=None,
     )
     ours = pickle.loads(pickle.dumps(ours))  # as it goes to the workers
     loss, metrics = ours(model_output=mine, data=micro_batch(), dp_group=None)
@@ -102,7 +102,7 @@ def test_the_kl_loss_of_whole_sequences(tmp_path) -> None:
     data, out = micro_batch(), output("log_probs")
     plain, _ = losses.actor_loss(actor(), out, micro_batch(), folder=str(tmp_path))
     loss, metrics = losses.actor_loss(
-        actor(kl_loss_coef=0.3), out, data, folder=str(tmp_path), sequence_kl="low_var_kl"
+        actor(kl_loss_coef=0.3), out, data, folder=str(tmp_path), kl_loss=losses.KLLoss("low_var_kl", "sequence")
     )
     sums = []
     for row, (prompt, length) in enumerate(zip(PROMPTS, RESPONSES, strict=True)):

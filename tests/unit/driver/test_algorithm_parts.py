@@ -17,7 +17,9 @@ from reward.support.moments import RunningMoments
 from reward.zscore import ZScores
 from tests.support.trainers import trainer
 from tests.unit.algorithm.test_algorithm_defaults import batch
-from trainer.algorithm import finite_check, kl, metrics, state
+from trainer.algorithm import finite_check, metrics, state
+from trainer.algorithm.kl import estimates as kl
+from trainer.algorithm.losses import KLLoss
 from trainer.algorithm.options import Options
 from trainer.driver import queue_samples, step, worker_losses
 from trainer.runs import checkpoints
@@ -240,7 +242,7 @@ def test_the_workers_get_the_kits_losses(tmp_path, small_model, level) -> None:
     worker_losses.assign(made.config, made.options, workers("critic"), workers("actor"))
     assert sent["critic"].keywords["huber_delta"] == 0.5
     assert sent["critic"].keywords["config"].cliprange_value == 0.5
-    assert sent["actor"].keywords["sequence_kl"] == ("low_var_kl" if level == "sequence" else None)
+    assert sent["actor"].keywords["kl_loss"] == (KLLoss("low_var_kl", level) if level == "sequence" else None)
     assert sent["actor"].keywords["config"].use_kl_loss == (level == "token")
     assert sent["actor"].keywords["config"].policy_loss.loss_mode == "ppo_kit"
 

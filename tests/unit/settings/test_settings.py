@@ -87,8 +87,12 @@ def test_all_faults_are_found_at_once() -> None:
         ({"KL_CTRL": "adaptive", "KL_HORIZON": "25", "BATCH_SIZE": "128"}, 0, "--kl_horizon 25: with 128"),
         ({"CLIP_RATIO_C": "1"}, 0, "--clip_ratio_c 1: the dual clip needs more than 1"),
         ({"TARGET_KL": "0.1", "PPO_EPOCHS": "1"}, 0, "--target_kl ends a step's update epochs early"),
-        ({"KL_PENALTY": "full"}, 0, "--kl_penalty full: the engine keeps the log-probabilities of the sampled"),
-        ({"KL_LOSS_TYPE": "full"}, 0, "--kl_loss_type full: the engine keeps"),
+        ({"KL_PENALTY": "full", "OLD_LOG_PROBS": "rollout"}, 0, "--kl_penalty full is computed in the actor's own"),
+        (
+            {"USE_KL_LOSS": "true", "KL_LOSS_TYPE": "full", "OLD_LOG_PROBS": "rollout"},
+            0,
+            "--kl_loss_type full is computed in the actor's own pass",
+        ),
     ],
 )
 def test_contradictions(environ, gpus, start) -> None:

@@ -12,6 +12,8 @@ Sources, with N parameters, T of them trained, R ranks that share them (FSDP2), 
 - logits, of responses alone: five copies in the policy's update, ten where a loss has the entropy in it, three in a
   pass without gradients: unpadded, log-softmax, softmax and its product for the entropy, their gradients
   (``trainer.workers.engine.response_logits``; measured on the CPU).
+- the KL over the whole vocabulary: blocks of tokens in float32 in the place of logits, a copy of the reference's head,
+  the hidden states of responses; in the loss, the head's gradient in float32 (``trainer.algorithm.kl.distributions``).
 - vLLM: on a GPU its share of the memory, whatever the model; the KV cache is what weights and CUDA graphs leave of it,
   and it sleeps during updates. On the CPU its weights twice (packed, and as they come), two buckets for new weights,
   which hold the largest tensor in float32, and 1 GiB of cache, always.
@@ -22,6 +24,7 @@ The method for CUDA is this one and has not been held against a GPU yet; on the 
 
 from dataclasses import dataclass
 
+from trainer.algorithm.kl.full_kl import BLOCK
 from trainer.checks.forecast.model import ModelSize
 from trainer.checks.forecast.run import CPU_KV_CACHE, RunSize
 
@@ -31,6 +34,7 @@ PHASES = ("rollout", "log-probs", "critic update", "actor update")
 # share (vllm: its worker and its engine core). CUDA: a context and its libraries' workspaces.
 BASE = {"cpu": {"trainer": 150 * MIB, "vllm": 350 * MIB}, "cuda": {"trainer": 1200 * MIB, "vllm": 2000 * MIB}}
 LOGIT_COPIES = {"update": 5, "entropy": 10, "infer": 3}
+HEAD_BLOCKS = {"infer": 3 * 4 * BLOCK, "update": 2 * 4 * BLOCK}  # bytes a word
 
 
 @dataclass(frozen=True)
@@ -99,10 +103,20 @@ def _working(model: ModelSize, run: RunSize) -> Part:
     gathered = run.dtype * (model.root + 2 * model.layer)
     logits = int(run.dtype * model.vocabulary * run.logits_share)  # a token of prompt or response
     layer = layer_activations(model, run.dtype)
-    infer = run.infer_tokens * (layer + LOGIT_COPIES["infer"] * logits)
+    reference_head = run.dtype * model.vocabulary * model.hidden if run.full_kl else 0
+    infer = run.infer_tokens * layer + reference_head
+    infer += (
+        HEAD_BLOCKS["infer"] * model.vocabulary if run.full_kl else run.infer_tokens * LOGIT_COPIES["infer"] * logits
+    )
     critic = update_activations(model, run, run.critic_tokens) if run.critic_tokens else 0
     copies = LOGIT_COPIES["entropy" if run.entropy_loss else "update"]
-    update = update_activations(model, run, run.update_tokens) + run.update_tokens * copies * logits
+    update = update_activations(model, run, run.update_tokens)
+    if run.full_kl_loss:
+        states = 2 * run.dtype * model.hidden * int(run.update_tokens * run.logits_share)  # of both models
+        head_gradient = 0 if run.lora_rank else 4 * model.vocabulary * model.hidden
+        update += reference_head + HEAD_BLOCKS["update"] * model.vocabulary + states + head_gradient
+    else:
+        update += run.update_tokens * copies * logits
     updating = gathered + run.dtype * (model.root + model.layer)  # with their gradients
     return Part("activations", (0, gathered + infer, (updating + critic) * bool(critic), updating + update))
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
+from trainer.algorithm.kl import full_kl
 from trainer.settings.batch_shape import Shape
 
 BYTES = {"float32": 4, "bfloat16": 2, "float16": 2}
@@ -36,6 +37,8 @@ class RunSize:
     samples: int = 0  # of a step
     logits_share: float = 1.0  # of the tokens of a pass: those whose logits are computed
     entropy_loss: bool = False  # whether the entropy has a gradient
+    full_kl: bool = False  # whether the KL over the whole vocabulary is computed
+    full_kl_loss: bool = False  # and has a gradient
 
     @classmethod
     def of_config(cls, config: Any) -> "RunSize":
@@ -65,6 +68,8 @@ class RunSize:
             steps_kept=config.trainer.v1.ppo_kit.keep + config.trainer.v1.ppo_kit.keep_best,
             logits_share=_logits_share(config, shape, actor.parallel),
             entropy_loss=bool(policy.actor.entropy_coeff),
+            full_kl=full_kl.is_charged(config),
+            full_kl_loss=full_kl.in_loss(config),
         )
 
 

@@ -48,8 +48,18 @@ class PassConfig:
         return largest_divisor(len(lengths) // self.ranks, self.tokens // max(lengths))
 
 
-def run(method: Callable[[Any], Any], batch: Any, names: Mapping[str, str], limits: PassConfig, **extra: Any) -> None:
-    """Have the workers compute ``names`` of a batch; ``method`` is one of a worker group, of verl's passes."""
+def run(
+    method: Callable[[Any], Any],
+    batch: Any,
+    names: Mapping[str, str],
+    limits: PassConfig,
+    fields: Sequence[str] = MODEL_FIELDS,
+    **extra: Any,
+) -> None:
+    """Have the workers compute ``names`` of a batch; ``method`` is one of a worker group, of verl's passes.
+
+    ``fields`` are those of the batch that the workers read.
+    """
     info = {
         "compute_loss": False,
         "temperature": limits.temperature,
@@ -57,7 +67,7 @@ def run(method: Callable[[Any], Any], batch: Any, names: Mapping[str, str], limi
         OUTPUT_NAMES: dict(names),
         **extra,
     }
-    own = KVBatchMeta(batch.keys, batch.tags, batch.partition_id, list(MODEL_FIELDS), info)
+    own = KVBatchMeta(batch.keys, batch.tags, batch.partition_id, list(fields), info)
     output = method(own)
     if hasattr(output, "futures"):
         ray.get(output.futures)

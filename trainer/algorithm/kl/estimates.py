@@ -1,8 +1,6 @@
 """The divergence from the reference policy: estimates of it, its price in the reward, and what steers its weight.
 
-The whole-vocabulary KL (``full``) is refused: the engine keeps the log-probability of the sampled tokens alone. It
-would take the distributions of both models over the whole vocabulary for every token, held or computed twice: for
-256 responses of 512 tokens and 150,000 words, 2 x 80 GB in float32.
+``full``, the KL over the whole vocabulary, is no estimate: ``distributions.py`` computes it in the passes themselves.
 """
 
 from collections.abc import Callable
