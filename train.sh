@@ -11,7 +11,7 @@
 #   ./train.sh eval RUN                            how good is the model of a run? chat RUN: talk to it
 #   ./train.sh wheelhouse DIR                      all that set-up installs, for a machine with no package index
 #   ./train.sh completion bash                     a script that completes flags and names, to be sourced
-#   ./train.sh --help                              every flag, its env var and its default
+#   ./train.sh --help                              every flag, its env var and its default; --help --lang zh in Chinese
 #
 # Flags become the env vars of config/knobs.tsv; all else is Python: trainer/__main__.py.
 set -euo pipefail
@@ -59,7 +59,7 @@ parse() {
     name=${name//-/_}
     shift
     if [[ "$name" == help ]]; then
-      exec "$python" -m trainer.settings.knobs
+      exec "$python" -m trainer.commands.help "$@"
     elif [[ ! "$name" =~ ^[a-z][a-z0-9_]*$ ]]; then # "--" alone, "--=x", "--@": no subscript of an array
       written=${written//$'\n'/ }
       unknown+=("${written:- (a flag without a name)}")
@@ -113,8 +113,8 @@ main() {
   if [[ "${1:-}" == wheelhouse ]]; then # has flags of its own
     cd "$root"
     make_wheelhouse "$python" "$back" "${@:2}"
-  elif [[ "${1:-}" == completion ]]; then
-    exec "$python" -m trainer.commands.completion "${@:2}"
+  elif [[ "${1:-}" =~ ^(completion|help)$ ]]; then
+    exec "$python" -m "trainer.commands.$1" "${@:2}"
   fi
   read_knobs
   parse "$@"

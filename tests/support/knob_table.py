@@ -1,39 +1,43 @@
-"""The knob table of docs/settings.md: ``python -m tests.support.knob_table`` writes it anew from config/knobs.tsv."""
+"""The knob table of docs/settings.md and its Chinese page: ``python -m tests.support.knob_table`` writes both anew."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from trainer import ROOT
+from trainer.commands import help
 from trainer.settings.knobs import Knob, load_knobs
 
-PAGE = ROOT / "docs" / "settings.md"
 BEGIN = "<!-- knobs: written by `make docs` from config/knobs.tsv -->"
 END = "<!-- end of knobs -->"
+PAGE, CHINESE_PAGE = ROOT / "docs" / "settings.md", ROOT / "docs" / "zh" / "settings.md"
 HEAD = ("Flag", "Env var", "Default", "No GPU", "Allowed", "What", "verl's key")
+CHINESE_HEAD = ("参数", "环境变量", "默认值", "没有 GPU 时", "可取的值", "说明", "verl 的键")
 
 
-def table(knobs: Sequence[Knob]) -> str:
-    """Return the knobs as a Markdown table, in the order of the file."""
-    return "\n".join([_row(HEAD), "|" + "---|" * len(HEAD), *(_row(_cells(knob)) for knob in knobs)])
+def table(knobs: Sequence[Knob], head: Sequence[str] = HEAD, helps: Mapping[str, str] | None = None) -> str:
+    """Return the knobs as a Markdown table, in the order of the file; ``helps`` say what each flag is for."""
+    rows = [_row(_cells(knob, helps[knob.flag] if helps else knob.help)) for knob in knobs]
+    return "\n".join([_row(head), "|" + "---|" * len(head), *rows])
 
 
 def _row(cells: Sequence[str]) -> str:
     return "| " + " | ".join(cells) + " |"
 
 
-def _cells(knob: Knob) -> tuple[str, ...]:
+def _cells(knob: Knob, what: str) -> tuple[str, ...]:
     smaller = [_code(knob.cpu)] * bool(knob.cpu) + [f"tiny: {_code(knob.tiny)}"] * bool(knob.tiny)
-    smaller += [f"with `--env`: {_code(knob.episodes)}"] * bool(knob.episodes)
+    smaller += [f"`--env`: {_code(knob.episodes)}"] * bool(knob.episodes)
     allowed = "" if knob.type == "switch" else ", ".join(map(_code, filter(None, knob.allowed.split("|"))))
     keys = ", ".join(map(_code, knob.key.split()))
-    return _code(f"--{knob.flag}"), _code(knob.env), _code(knob.default), ", ".join(smaller), allowed, knob.help, keys
+    return _code(f"--{knob.flag}"), _code(knob.env), _code(knob.default), ", ".join(smaller), allowed, what, keys
 
 
 def _code(text: str) -> str:
     return f"`{text}`" if text else ""
 
 
-def with_table(page: str, knobs: Sequence[Knob]) -> str:
-    """Return the text of ``page`` with the table between its markers.
+def with_table(page: str, content: str) -> str:
+    """Return the text of ``page`` with the table ``content`` between its markers.
 
     Raises:
         ValueError: a marker is missing, or stands there twice.
@@ -41,9 +45,17 @@ def with_table(page: str, knobs: Sequence[Knob]) -> str:
     before, begin, rest = page.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not (begin and end) or BEGIN in after or END in after:
-        raise ValueError(f"{PAGE.name}: one {BEGIN!r} and one {END!r} are wanted, in this order")
-    return f"{before}{BEGIN}\n{table(knobs)}\n{END}{after}"
+        raise ValueError(f"settings.md: one {BEGIN!r} and one {END!r} are wanted, in this order")
+    return f"{before}{BEGIN}\n{content}\n{END}{after}"
+
+
+def pages() -> dict[Path, str]:
+    """Return both pages as they should be."""
+    knobs = load_knobs()
+    tables = {PAGE: table(knobs), CHINESE_PAGE: table(knobs, CHINESE_HEAD, help.chinese().knobs)}
+    return {path: with_table(path.read_text(encoding="utf-8"), content) for path, content in tables.items()}
 
 
 if __name__ == "__main__":
-    PAGE.write_text(with_table(PAGE.read_text(encoding="utf-8"), load_knobs()), encoding="utf-8")
+    for path, text in pages().items():
+        path.write_text(text, encoding="utf-8")

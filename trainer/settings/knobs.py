@@ -1,12 +1,9 @@
 """The knob table: ``config/knobs.tsv``, the one place where a knob is defined."""
 
-import contextlib
 import csv
 import functools
 import math
-import os
 import re
-import sys
 import unicodedata
 from dataclasses import dataclass
 
@@ -174,29 +171,3 @@ def with_trait(trait: str) -> frozenset[str]:
     """Return the env vars of the knobs that have one of ``TRAITS``."""
     assert trait in TRAITS, trait
     return frozenset(knob.env for knob in load_knobs() if trait in knob.traits.split())
-
-
-def help_text(knobs: list[Knob]) -> str:
-    """Return what ``./train.sh --help`` prints."""
-    lines = ["usage: ./train.sh [command] [--flag value ...] [verl.key=value ...]", ""]
-    lines += [*(f"  ./train.sh {words:<22} {what}" for words, what in COMMANDS.items()), ""]
-    lines += ["Each flag is also an env var. A switch stands alone, and has --no_NAME.", ""]
-    for knob in knobs:
-        defaults = [knob.default or "none"]
-        defaults += [f"no GPU: {knob.cpu}"] * bool(knob.cpu) + [f"builtin:tiny: {knob.tiny}"] * bool(knob.tiny)
-        defaults += [f"with --env or --tools: {knob.episodes}"] * bool(knob.episodes)
-        allowed = f"; {knob.allowed.replace('|', ', ')}" if "|" in knob.allowed and knob.type != "switch" else ""
-        lines += [f"  --{knob.flag:<24} {knob.env}", f"      {knob.help} (default {'; '.join(defaults)}{allowed})"]
-    lines += [
-        "",
-        "VENV=/path uses an environment that exists; PYTHON=/path picks the interpreter for .venv.",
-        "A word like actor_rollout_ref.actor.entropy_coeff=0.01 goes to verl as it is.",
-    ]
-    return "\n".join(lines)
-
-
-if __name__ == "__main__":
-    with contextlib.suppress(OSError):  # as in ./train.sh --help | head
-        print(help_text(load_knobs()), flush=True)
-        sys.exit()
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
