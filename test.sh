@@ -22,7 +22,8 @@ test_cuda_versions() {
   make_environment cuda-versions "$python"
   install_tools cuda-versions "$python"
   if (($#)); then exec "$KIT_PYTHON" -m pytest "$@"; fi
-  "$KIT_PYTHON" -m pytest -m "stack and not e2e" -n 2 --dist loadfile || status=$?
+  "$KIT_PYTHON" -m pytest -m "stack and unit" -n 2 --dist loadfile || status=$?
+  "$KIT_PYTHON" -m pytest -m "stack and process" -n 2 --dist loadfile || status=$?
   "$KIT_PYTHON" -m pytest -m "stack and e2e" || status=$?
   return "$status"
 }
@@ -40,8 +41,9 @@ main() {
   install_tools "$device" "$python"
   # The tests start train.sh as a person would, and then with nothing to set up.
   if (($#)); then exec "$KIT_PYTHON" -m pytest "$@"; fi
-  # Together: each worker imports verl once, and no core is idle at the end of a tier.
-  "$KIT_PYTHON" -m pytest -m "not e2e" -n 2 --dist loadfile || status=$?
+  # Apart: a unit test that ends all processes of its own would end those that tests of programs keep.
+  "$KIT_PYTHON" -m pytest -m unit -n 2 --dist loadfile || status=$?
+  "$KIT_PYTHON" -m pytest -m process -n 2 --dist loadfile || status=$?
   "$KIT_PYTHON" -m pytest -m e2e || status=$?
   return "$status"
 }

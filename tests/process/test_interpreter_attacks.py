@@ -52,8 +52,9 @@ def outcome(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
 async def attack(outside: Path, found: Outcome) -> None:
     boxes = Toolboxes(ToolsSpec(("python",), timeout=TIMEOUT, max_answer=LONGEST))
     limit = asyncio.Semaphore(AT_ONCE)
+    of_others = set(psutil.Process().children(recursive=True))  # what other tests keep in this process
     (place,) = await boxes.call("victim", [python(MARK)])
-    processes = psutil.Process().children(recursive=True)
+    processes = _children(of_others)
 
     async def run(name: str, codes: list[str]) -> None:
         async with limit:
@@ -68,10 +69,14 @@ async def attack(outside: Path, found: Outcome) -> None:
     try:
         await asyncio.gather(*(run(name, codes) for name, codes in INTERPRETER.items()))
         (found.victim,) = await boxes.call("victim", [python("mine, open('f').read()")])
-        processes += psutil.Process().children(recursive=True)
+        processes += _children(of_others)
     finally:
         await boxes.shutdown()
     found.left = psutil.wait_procs(processes, timeout=10)[1]
+
+
+def _children(of_others: set[psutil.Process]) -> list[psutil.Process]:
+    return [process for process in psutil.Process().children(recursive=True) if process not in of_others]
 
 
 @pytest.mark.parametrize("name", INTERPRETER)
