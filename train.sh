@@ -63,14 +63,14 @@ parse() {
     elif [[ ! "$name" =~ ^[a-z][a-z0-9_]*$ ]]; then # "--" alone, "--=x", "--@": no subscript of an array
       written=${written//$'\n'/ }
       unknown+=("${written:- (a flag without a name)}")
-    elif [[ -n "${env_of[$name]:-}" && "${type_of[$name]}" == switch ]]; then
-      if [[ -z "$has_value" && "${1:-}" =~ ^(true|false)$ ]]; then
+    elif [[ -n "${env_of[$name]:-}" && "${type_of[$name]}" == switch* ]]; then
+      if [[ -z "$has_value" && ("${1:-}" =~ ^(true|false)$ || ("${type_of[$name]}" == switch_or_choice && "${1:-}" =~ ^[a-z_]+$)) ]]; then
         value=$1
         shift
       fi
       [[ -n "$has_value" ]] || value=${value:-true}
       assign "$name" "$value"
-    elif [[ "$name" == no_* && "${type_of[${name#no_}]:-}" == switch ]]; then
+    elif [[ "$name" == no_* && "${type_of[${name#no_}]:-}" == switch* ]]; then
       if [[ -n "$has_value" ]]; then unknown+=("$name (a value)"); fi
       assign "${name#no_}" false
     elif [[ -z "${env_of[$name]:-}" ]]; then

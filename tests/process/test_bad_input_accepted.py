@@ -38,7 +38,8 @@ def typed(line: str) -> tuple[dict[str, str], list[str]]:
         flag, equals, value = word[2:].partition("=")
         off = flag.startswith("no_") and flag not in KNOBS
         knob = KNOBS[flag.removeprefix("no_") if off else flag]
-        if knob.type == "switch" and not equals:
+        alone = knob.type == "switch_or_choice" and not (queue and queue[0].isidentifier())
+        if (knob.type == "switch" or off or alone) and not equals:
             value = "false" if off else "true"
         elif not equals:
             value = queue.pop(0)

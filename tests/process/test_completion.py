@@ -38,9 +38,10 @@ def test_flags_and_their_choices() -> None:
     flags = offered("check", "--")
     for knob in load_knobs():
         assert f"--{knob.flag}" in flags
-        assert (f"--no_{knob.flag}" in flags) == (knob.type == "switch")
+        assert (f"--no_{knob.flag}" in flags) == knob.type.startswith("switch")
     assert offered("--kl_p") == ["--kl_penalty"]
     assert offered("--kl_penalty", "") == ["kl", "abs", "mse", "low_var_kl", "full"]
+    assert offered("--keep_best", "") == ["true", "false", "audit"]
     assert offered("--device", "=", "cu") == ["cuda"]
     assert offered("--device", "=") == ["auto", "cpu", "cuda"]
     assert offered("--n_gpus", "") == ["auto"]

@@ -52,7 +52,10 @@ def typed(words: tuple[str, ...]) -> tuple[list[str], dict[str, str]]:
             unknown.append(flag)
         else:
             if not has_value:
-                value = "true" if KNOBS[flag].type == "switch" else left.pop(0)
+                alone = KNOBS[flag].type == "switch" or (
+                    KNOBS[flag].type == "switch_or_choice" and not (left and left[0].isidentifier())
+                )
+                value = "true" if alone else left.pop(0)
             environ[KNOBS[flag].env] = value
             given.append(KNOBS[flag].env)
     if in_command and rest[0] == "judge_check":

@@ -21,7 +21,7 @@ PAGES = {page.name: page for page in pages()}
 README = PAGES["README.md"]
 EACH_PAGE = pytest.mark.parametrize("page", PAGES.values(), ids=lambda page: page.name)
 KNOBS = {knob.flag: knob for knob in load_knobs()}
-SWITCHES = {f"no_{knob.flag}" for knob in KNOBS.values() if knob.type == "switch"}
+SWITCHES = {f"no_{knob.flag}" for knob in KNOBS.values() if knob.type.startswith("switch")}
 WHEELHOUSE = {"device", "python", "platform", "without"}
 # Flags of other programs, by the page that names them.
 OF_OTHERS = {

@@ -21,10 +21,13 @@ class Options:
     value_loss: str = "squared"
     huber_delta: float = 0.5
     keep: int = 2  # checkpoints
-    keep_best: bool = False  # and the one with the highest held-out score
+    keep_best: bool | str = False  # and the one with the highest held-out score; "audit": by the audit's
     nodes_without_shared_output: Sequence[
         str
     ] = ()  # addresses of machines that do not see the checkpoints of the head node
+    audit: str = ""  # a ``reward.audit.AuditSpec`` as JSON
+    audit_freq: int = 5  # steps
+    audit_size: int = 32  # answers
     dump: str | None = None  # a folder: each step's batch is saved there, for tests and for a look
 
     @classmethod

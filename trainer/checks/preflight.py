@@ -9,22 +9,22 @@ from typing import Any
 
 from data import models, parquet
 from environments.tools.spec import Schema
+from reward.audit import AuditSpec
 from reward.judge.config import JudgeConfig
 from reward.model.preference_pairs import WARNING
 from reward.model.spec import Spec
 from trainer.checks import (
-    environment_check,
+    audit_check,
     host_checks,
     judge,
     policy_model,
     prompts,
     reward_check,
     software,
-    tools_check,
 )
 from trainer.checks.finding import Finding, failures, guarded, run_in_thread
-from trainer.composition import environment_spec, reward_spec
-from trainer.composition.run_plan import Plan
+from trainer.checks.multi_turn import environment_check, tools_check
+from trainer.composition import environment_spec, reward_spec, run_plan
 from trainer.runs import resume
 from trainer.settings.settings import Settings
 from trainer.user_error import UserError
@@ -44,6 +44,7 @@ class Facts:
     exact: bool = True
     reward_model: Spec | None = None
     judge: JudgeConfig | None = None
+    audit: AuditSpec | None = None
     tools: list[Schema] = field(default_factory=list)
     said: list[str] = field(default_factory=list)  # of the data
 
@@ -59,7 +60,7 @@ def look(
     say: Callable[[str], None],
     make: bool = True,
     on_first_failure: Callable[[], None] | None = None,
-) -> tuple[Plan | None, list[Finding]]:
+) -> tuple[run_plan.Plan | None, list[Finding]]:
     """Check everything, side by side; return what was found out and, unless something is wrong, the plan.
 
     A dry run is for a machine that may not be this one: nothing is fetched or made, nothing that takes long is read,
@@ -76,6 +77,7 @@ def look(
     model = start("model", _model, settings, facts)
     first = [model, data, start("resume", _resume, settings, facts)]
     first += [start("reward", _reward, settings, facts, data), start("judge", _judge, settings, facts)]
+    first.append(start("audit", _audit, settings, facts, data))
     tools = start("tools", _tools, settings, facts)
     first.append(tools)
     if not dry:
@@ -93,13 +95,14 @@ def look(
         findings += guarded("model", partial(_made, settings, facts, say, make and not dry))
     if not dry and not fatal(settings, findings):
         findings += guarded("reward", partial(_try_reward_model, settings, facts, say))
+        findings += guarded("audit", partial(_try_audit_model, settings, facts))
     for line in facts.said:
         say(line)
     if fatal(settings, findings) or facts.model is None or facts.files is None:
         return None, findings
-    plan = Plan(
-        facts.model, *facts.files, facts.rows, bucket_megabytes(facts.model), facts.start, facts.keys,
-        facts.exact, facts.reward_model, facts.judge, facts.tools,
+    plan = run_plan.Plan(
+        facts.model, *facts.files, facts.rows, run_plan.bucket_megabytes(facts.model), facts.start, facts.keys,
+        facts.exact, facts.reward_model, facts.judge, facts.audit, facts.tools,
     )  # fmt: skip
     return plan, findings
 
@@ -224,6 +227,19 @@ def _reward(settings: Settings, facts: Facts, data: Future[list[Finding]]) -> It
         yield Finding("reward", "ok", line)
 
 
+def _audit(settings: Settings, facts: Facts, data: Future[list[Finding]]) -> Iterator[Finding]:
+    facts.audit = audit_check.spec(settings)
+    data.result()
+    if facts.audit is not None and facts.files is not None and not settings.dry_run:
+        yield from audit_check.told(audit_check.try_out(settings, facts.audit, facts.files[0]), facts.said)
+
+
+def _try_audit_model(settings: Settings, facts: Facts) -> Iterator[Finding]:
+    if facts.audit is not None and facts.model is not None and Path(facts.model.path).is_dir():
+        facts.audit, lines = audit_check.try_model(settings, facts.audit, facts.model.path)
+        yield from audit_check.told(lines, facts.said)
+
+
 def _environment(settings: Settings, facts: Facts) -> Iterator[Finding]:
     try:
         line, _ = environment_check.try_out(settings)
@@ -278,11 +294,3 @@ def data_files(settings: Settings) -> tuple[Path, Path]:
 
         return episodes.prepare(environment_spec.to_json(settings), settings.integer("ENV_EPISODES"), cache)
     return parquet.prepare(settings.text("DATA"), settings.text("VAL_DATA"), cache, rules, most)
-
-
-def bucket_megabytes(model: models.Model) -> int:
-    """Return the size of the buffer that carries weights to vLLM: the largest tensor in float32 must fit."""
-    text = model.config.get("text_config", model.config)
-    assert isinstance(text, dict)
-    largest = int(text.get("vocab_size", 0)) * int(text.get("hidden_size", 0)) * 4
-    return max(64, -(-largest // (1 << 20)) + 16)

@@ -8,7 +8,8 @@ from data.report import Lengths, report
 from environments.tools.spec import Schema
 from reward.model.imports import transformers
 from reward.support.wording import reason, shown
-from trainer.checks import policy_model, tools_check
+from trainer.checks import policy_model
+from trainer.checks.multi_turn import tools_check
 from trainer.settings.settings import Settings
 from trainer.user_error import UserError
 

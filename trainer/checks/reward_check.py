@@ -52,7 +52,7 @@ def try_out(settings: Settings, train_file: Path) -> reward_check.RewardCheck:
     own = reward_fn(settings)
     if is_overridden(settings) or not (own or settings.reward.by_rule):
         return reward_check.RewardCheck()
-    verdict = _in_a_process(own, parquet.sample(train_file, ROWS), _limit(settings))
+    verdict = in_a_process(own, parquet.sample(train_file, ROWS), _limit(settings))
     lenient = not settings.switch("REWARD_CHECK") or settings.switch("FORCE")
     if lenient and all(finding.at_fault != "reward_fn" for finding in verdict.findings):
         said = [f"good and bad answers are not told apart: {finding.message}" for finding in verdict.findings]
@@ -70,14 +70,14 @@ def try_out(settings: Settings, train_file: Path) -> reward_check.RewardCheck:
 def import_faults(settings: Settings) -> list[str]:
     """Import ``--reward_fn`` in a process that is ended at its limit; return what is wrong with it."""
     own = reward_fn(settings)
-    return [finding.message for finding in _in_a_process(own, [], _limit(settings)).findings] if own else []
+    return [finding.message for finding in in_a_process(own, [], _limit(settings)).findings] if own else []
 
 
 def _limit(settings: Settings) -> float:
     return settings.number("REWARD_TIMEOUT")
 
 
-def _in_a_process(own: str, rows: list[dict[str, Any]], limit: float) -> reward_check.RewardCheck:
+def in_a_process(own: str, rows: list[dict[str, Any]], limit: float) -> reward_check.RewardCheck:
     """Check in a process that a stranger's function may end, hang or fill with prints.
 
     It is killed, with all that it has started, when the import or one answer takes more than ``limit`` seconds: from

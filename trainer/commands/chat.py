@@ -5,7 +5,8 @@ import sys
 from collections.abc import Iterator, Sequence
 
 from reward.support.wording import shown
-from trainer.checks import policy_model, tools_check
+from trainer.checks import policy_model
+from trainer.checks.multi_turn import tools_check
 from trainer.commands import with_what_the_run_was_given
 from trainer.commands.talk.plain import Plain
 from trainer.commands.talk.speaker import Speaker, Talk, tell

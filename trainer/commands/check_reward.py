@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 from data import parquet
 from reward.support.wording import shown
-from trainer.checks import environment_check, preflight, reward_check
+from trainer.checks import preflight, reward_check
+from trainer.checks.multi_turn import environment_check
 from trainer.composition import reward_spec
 from trainer.runs import folders
 from trainer.settings.settings import Settings

@@ -70,14 +70,14 @@ def script(shell: str) -> str:
 
 
 def _spellings(knob: Knob) -> list[str]:
-    return [knob.flag, f"no_{knob.flag}"] if knob.type == "switch" else [knob.flag]
+    return [knob.flag, f"no_{knob.flag}"] if knob.type.startswith("switch") else [knob.flag]
 
 
 def _values(knob: Knob) -> list[str]:
     """Return what a knob can be told in words."""
     if knob.type == "switch":
         return ["true", "false"]
-    if knob.type in ("choice", "list"):
+    if knob.type in ("choice", "list", "switch_or_choice"):
         return knob.allowed.split("|")
     return [word for word in (AUTO, NONE) if word in (knob.default, *knob.allowed.split("|"))]
 

@@ -20,7 +20,8 @@ from reward.support.errors import RewardFunctionError
 from reward.support.secret import hidden_in
 from reward.support.wording import expanded, shown
 from reward.zscore import ZScores
-from trainer.checks import environment_check, judge, policy_model, preflight, reward_check, tools_check
+from trainer.checks import judge, policy_model, preflight, reward_check
+from trainer.checks.multi_turn import environment_check, tools_check
 from trainer.commands import with_what_the_run_was_given
 from trainer.commands.evaluation import scores
 from trainer.commands.evaluation.job import Job

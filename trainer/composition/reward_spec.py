@@ -1,8 +1,11 @@
 """The reward of a run as verl and its workers are told of it."""
 
+import dataclasses
 import json
 from typing import Any
 
+from reward.audit import AuditSpec
+from reward.judge.config import JudgeConfig
 from reward.support.wording import expanded
 from trainer.settings.settings import Settings
 
@@ -14,9 +17,25 @@ def is_overridden(settings: Settings) -> bool:
 
 def reward_fn(settings: Settings) -> str:
     """Return ``--reward_fn`` with its file's path made absolute."""
-    spec = settings.text("REWARD_FN")
+    return with_whole_path(settings.text("REWARD_FN"))
+
+
+def with_whole_path(spec: str) -> str:
+    """Return the name of a function, path.py[:name] or module:name, with its file's path made absolute."""
     place, colon, name = spec.rpartition(":") if ":" in spec else (spec, "", "")
     return f"{expanded(place).absolute()}{colon}{name}" if place.endswith(".py") else spec
+
+
+def audit(spec: AuditSpec | None, run: str, resumed: str) -> str:
+    """Return the audit as JSON, empty where there is none; what a judge spends counts for the run."""
+    if spec is None:
+        return ""
+    if spec.kind == "judge":
+        judge = dataclasses.replace(
+            JudgeConfig.from_json(spec.spec), run=f"{run}/audit", resumed=resumed and f"{resumed}/audit"
+        )
+        spec = dataclasses.replace(spec, spec=judge.to_json())
+    return spec.dumps()
 
 
 def composite(settings: Settings, judge: str = "", model: str = "") -> dict[str, Any]:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from data import models
 from environments.tools.spec import Schema
+from reward.audit import AuditSpec
 from reward.judge.config import JudgeConfig
 from reward.model.spec import Spec
 from trainer.runs import resume
@@ -26,6 +27,7 @@ class Plan:
     exact: bool = True  # whether each prompt was measured; of many, a sample is, and verl may leave out a few more
     reward_model: Spec | None = None
     judge: JudgeConfig | None = None
+    audit: AuditSpec | None = None
     tools: Sequence[Schema] = ()  # what the model is told of those that it may call
 
     def steps_per_epoch(self, settings: Settings) -> int | None:
@@ -38,3 +40,11 @@ class Plan:
         if asked is not None:
             return asked
         return None if steps is None else steps * settings.integer("EPOCHS")
+
+
+def bucket_megabytes(model: models.Model) -> int:
+    """Return the size of the buffer that carries weights to vLLM: the largest tensor in float32 must fit."""
+    text = model.config.get("text_config", model.config)
+    assert isinstance(text, dict)
+    largest = int(text.get("vocab_size", 0)) * int(text.get("hidden_size", 0)) * 4
+    return max(64, -(-largest // (1 << 20)) + 16)

@@ -52,7 +52,7 @@ class Saver:
         return cls(
             Path(config.trainer.default_local_dir),
             options.keep,
-            options.keep_best,
+            options.keep_best is not False,
             {"settings": checkpoint_config.of_checkpoint(OmegaConf.to_container(config, resolve=True))},
             weight_bytes(Path(config.actor_rollout_ref.model.path)),
         )

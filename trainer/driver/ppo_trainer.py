@@ -36,6 +36,7 @@ from trainer.driver.judge_watch import JudgeWatch
 from trainer.driver.replay_buffer import OrderedReplayBuffer
 from trainer.runs import checkpoints
 from trainer.runs.checkpoint_pickles import strict_loading
+from trainer.workers.audit.audit import Audit
 from trainer.workers.engine import forward_passes
 from trainer.workers.engine.reference_states import COMPARE, HEAD_TASK
 from trainer.workers.engine.response_logits import ENTROPY_IS_METRIC_ONLY
@@ -54,7 +55,7 @@ class KitPPOTrainer(validation.Validating, PPOTrainerSync):  # type: ignore[misc
         on_step_begin               ends here if the judge has said so
         on_sample_end               all is sampled and scored; a reward model leaves the GPU
         _compute_reward_colocate    where a reward model shares the policy's pool
-        _compute_old_log_prob       settles the rewards, then the actor's log-probabilities
+        _compute_old_log_prob       settles the rewards, hands a sample to the audit; the actor's log-probabilities
         _compute_ref_log_prob       the reference's, unless no KL is charged
         _compute_values             the critic's, with gae
         _compute_advantage          checks; reward shaping; the KL in the reward; advantages
@@ -66,9 +67,10 @@ class KitPPOTrainer(validation.Validating, PPOTrainerSync):  # type: ignore[misc
     """
 
     def __init__(self, config: Any) -> None:
+        self.options = Options.of(config)
+        self.audit = Audit.of(config, self.options)  # whom the buffer, which verl makes next, tells of held-out answers
         super().__init__(config)
         self.trainer_mode = "sync"  # verl takes every other name for an asynchronous trainer
-        self.options = Options.of(config)
         self.running = RunningMoments()
         self.judge = JudgeWatch()
         self.unscored: frozenset[str] = frozenset()  # keys of this step's samples without a verdict
@@ -91,6 +93,8 @@ class KitPPOTrainer(validation.Validating, PPOTrainerSync):  # type: ignore[misc
         buffer, metric = super()._build_replay_buffer(), self._resolve_filter_groups_metric()
         if metric is not None and isinstance(buffer, OrderedReplayBuffer):
             buffer.filter_groups(metric, self.config.algorithm.filter_groups, self.config.data.train_batch_size)
+        if self.audit is not None and isinstance(buffer, OrderedReplayBuffer):
+            buffer.on_held_out = lambda batch: self.audit.see_held_out(batch, self.tokenizer)
         return buffer
 
     def _setup(self) -> None:
@@ -128,6 +132,8 @@ class KitPPOTrainer(validation.Validating, PPOTrainerSync):  # type: ignore[misc
                 super().fit(*args, **kwargs)
         finally:
             ray_actor.close()
+            if self.audit is not None:
+                self.audit.close()
 
     def on_sample_end(self) -> None:
         """All is sampled and scored: a reward model that shares a GPU leaves it to the updates, as vLLM does."""
@@ -148,6 +154,8 @@ class KitPPOTrainer(validation.Validating, PPOTrainerSync):  # type: ignore[misc
         self.unscored, of_rewards = queue_samples.settle_rewards(batch, self.zscores)
         self.scored_share = 1 - of_rewards["reward/unscored_share"]
         metrics.update(of_rewards)
+        if self.audit is not None:
+            self.audit.begin(batch, self.unscored, self.global_steps, self.tokenizer)
         if step.bypasses(self.config.algorithm.get("rollout_correction", None)):
             return super()._compute_old_log_prob(batch, metrics=metrics)
         names, method = {"log_probs": "old_log_probs", "entropy": "entropy"}, self.actor_rollout_wg.compute_log_prob
@@ -236,6 +244,7 @@ class KitPPOTrainer(validation.Validating, PPOTrainerSync):  # type: ignore[misc
         metrics.update(self.judge.metrics)
         metrics.update(self.saver.metrics)
         metrics.update(self.weights.metrics)
+        metrics.update(self.audit.end(self.global_steps) if self.audit is not None else {})
 
     def on_step_begin(self) -> None:
         """Stop here if the judge said so: the step before is saved, and its metrics are written."""
@@ -289,4 +298,6 @@ class KitPPOTrainer(validation.Validating, PPOTrainerSync):  # type: ignore[misc
             parts["kl_controller"] = self.kl_ctrl_in_reward
         if self.zscores is not None:
             parts["zscores"] = self.zscores
+        if self.audit is not None:
+            parts["audit"] = self.audit
         return parts

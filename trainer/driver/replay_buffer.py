@@ -1,6 +1,6 @@
 """The replay buffer of verl's V1 trainer, without its waiting and in a repeatable order."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import transfer_queue as tq
@@ -16,6 +16,7 @@ class OrderedReplayBuffer(ReplayBuffer):  # type: ignore[misc]
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **{**kwargs, "poll_interval": POLL_SECONDS})
         self.left_out, self.most_left_out = 0, 0  # prompts of the step under way
+        self.on_held_out: Callable[[Any], None] | None = None  # told of each batch of a validation
 
     def filter_groups(self, metric: str, groups: Mapping[str, Any], batch_size: int) -> None:
         """Leave out prompts whose answers all have one ``metric``, and sample others in their place.
@@ -34,7 +35,10 @@ class OrderedReplayBuffer(ReplayBuffer):  # type: ignore[misc]
     def sample(self, *args: Any, **kwargs: Any) -> Any:
         """Sample one step's batch."""
         self.left_out = 0
-        return super().sample(*args, **kwargs)
+        sampled = super().sample(*args, **kwargs)
+        if self.on_held_out is not None and kwargs.get("partition_id") == "val":
+            self.on_held_out(sampled[0])
+        return sampled
 
     def _evict_terminal_groups(self, *args: Any, **kwargs: Any) -> Any:
         evicted = super()._evict_terminal_groups(*args, **kwargs)

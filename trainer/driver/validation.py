@@ -9,10 +9,12 @@ from reward.support import events
 from reward.support.secret import hidden_in
 from reward.zscore import OF_A_MODEL, ZScores
 from trainer.algorithm.metrics import UNSCORED
+from trainer.algorithm.options import Options
 from trainer.driver import queue_samples
 from trainer.driver.checkpointing import Saver
 from trainer.driver.queue_samples import TURNS
 from trainer.runs import checkpoints, metrics_file
+from trainer.workers.audit.audit import Audit
 
 
 @dataclass(frozen=True)
@@ -68,6 +70,8 @@ class Validating:
     global_steps: int
     saver: Saver
     zscores: ZScores | None
+    options: Options
+    audit: Audit | None
     config: Any
     turns: Mapping[str, Any] = {}  # by key, of the conversations that are about to be written
 
@@ -76,7 +80,11 @@ class Validating:
         metrics: dict[str, float] = super()._validate()  # type: ignore[misc]
         result = metrics_file.held_out(self.global_steps, metrics)
         if result is not None:
-            self.saver.scored(self.global_steps, checkpoints.Score(result.name, result.value))
+            audited, by_audit = metrics.get("audit/held_out"), self.options.keep_best == "audit"
+            if not by_audit:
+                self.saver.scored(self.global_steps, checkpoints.Score(result.name, result.value))
+            elif audited is not None:
+                self.saver.scored(self.global_steps, checkpoints.Score("audit", audited))
             events.emit("driver", "validation", step=self.global_steps, name=result.name, value=result.value)
         return metrics
 
@@ -94,6 +102,8 @@ class Validating:
         answers = Answers(data_sources, sample_uids, infos, sample_turns, expected_acc_counts or {})
         scored, share = with_verdict(answers)
         metrics: dict[str, float] = {"val-aux/unscored_share": share}
+        if self.audit is not None:
+            metrics |= self.audit.held_out(infos["reward"], infos.get(UNSCORED, []), self.global_steps)
         if scored.uids:
             metrics |= super()._val_metrics_update(  # type: ignore[misc]
                 scored.data_sources, scored.uids, scored.infos, scored.turns, expected_acc_counts=scored.expected

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from omegaconf import DictConfig
 
 from data import sources
-from trainer.checks import environment_check, judge
+from trainer.checks import audit_check, judge
+from trainer.checks.multi_turn import environment_check
 from trainer.composition import environment_spec, reward_placement
 from trainer.composition.run_plan import Plan
 from trainer.runs.folders import Run
@@ -24,6 +25,7 @@ def lines(settings: Settings, plan: Plan, run: Run, config: DictConfig, needs: s
         "reward": _reward(settings, plan),
         **_tools(settings, plan),
         **_judge(settings, plan),
+        **_audit(settings, plan),
         "devices": "; ".join(filter(None, (_devices(settings, config), needs))),
         "batch": _batch(settings, config),
         "steps": _steps(settings, plan, config),
@@ -93,6 +95,13 @@ def _judge(settings: Settings, plan: Plan) -> dict[str, str]:
         return {}
     count = judge.samples(settings, plan.total_steps(settings), plan.rows[1] if plan.rows else 0)
     return {"judge": f"preset {plan.judge.prompts.preset}; {judge.forecast(settings, plan.judge, count)}"}
+
+
+def _audit(settings: Settings, plan: Plan) -> dict[str, str]:
+    if plan.audit is None:
+        return {}
+    held_out = plan.rows[1] if plan.rows else settings.integer("AUDIT_SIZE")
+    return {"audit": audit_check.words(settings, plan.audit, plan.total_steps(settings), held_out)}
 
 
 def _devices(settings: Settings, config: DictConfig) -> str:

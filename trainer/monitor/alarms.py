@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from statistics import median
 
+from trainer.monitor import hacking
 from trainer.runs.metrics_file import Curves
 
 RECENT = 50  # steps that tell what is usual
@@ -160,6 +161,11 @@ ALARMS: dict[str, tuple[Rule, str]] = {
         _off_policy,
         "weights or the LoRA adapter do not reach vLLM (train.log names them), or both sides have another temperature, "
         "template or precision: look at overrides of actor_rollout_ref.rollout",
+    ),
+    "hacking": (
+        hacking.cause,
+        "look at the table of answers in report.html, go back to a checkpoint before it (--keep_best audit), and mend "
+        "the reward, or raise --kl_coef",
     ),
     "no_action": (_no_action, "look at rollouts/, and raise --max_turn_tokens, or say in the rules what an action is"),
     "failed_calls": (

@@ -19,7 +19,7 @@ PHASES = {
     "policy_loaded": "actor and reference are loaded; starting vLLM",
     "ready": "everything is loaded; first validation",
 }
-SAID = ("judge", "checkpoint_waits", "network")  # events whose text a person should know
+SAID = ("judge", "audit", "checkpoint_waits", "network")  # events whose text a person should know
 # What a line of a step shows; a run without a critic, or without a KL penalty, has not all of it.
 SHOWN = {
     "reward_mean": "reward {:.3f}",

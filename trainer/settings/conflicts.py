@@ -32,6 +32,7 @@ def contradictions(values: Values, given: frozenset[str], gpus: int, overrides: 
         *_reward(values, given),
         *_environment(values, given),
         *_tools(values),
+        *_audit(values),
         *_reward_model(values, given),
         *shape,
         *algorithm.faults(values),
@@ -90,10 +91,11 @@ def _is_address(text: str) -> bool:
 
 def _reward(values: Values, given: frozenset[str]) -> list[str]:
     faults = []
-    judge, provider = values.switch("USE_API_REWARD"), values.text("RM_API_TYPE")
+    judge, provider = values.switch("USE_API_REWARD") or values.text("AUDIT_FN") == "judge", values.text("RM_API_TYPE")
     details = [f"--{env.lower()}" for env in sorted(given - with_trait("reward_model")) if env.startswith("RM_")]
     if details and not judge:
-        faults.append(f"{', '.join(details)}: of no effect without --use_api_reward; add it, or leave them out")
+        needed = "--use_api_reward or --audit_fn judge"
+        faults.append(f"{', '.join(details)}: of no effect without {needed}; add it, or leave them out")
     if judge and provider != "dashscope" and "RM_MODEL" not in given:
         example = PROVIDERS[provider].models[0] if provider in PROVIDERS else "NAME"
         faults.append(f"--rm_api_type {provider}: give --rm_model too, for example --rm_model {example}")
@@ -152,6 +154,17 @@ def _shared_reward_model(values: Values, flag: str, others: str) -> list[str]:
         return []
     why = f"a reward model that shares the policy's GPUs reads the words of {others} too"
     return [f"{flag}: {why}; give it GPUs of its own (--rm_gpus 1), or a server (--rm_url)"]
+
+
+def _audit(values: Values) -> list[str]:
+    best = values.text("KEEP_BEST")
+    if not values.text("AUDIT_FN"):
+        said = "--keep_best audit: there is no audit; give --audit_fn, or take --keep_best"
+        return [said] * (best == "audit")
+    for env, what in (("ENV_NAME", "--env"), ("TOOLS", "--tools")):
+        if values.text(env):
+            return [f"--audit_fn: answers of one turn are audited, and {what} has several; leave out one of them"]
+    return []
 
 
 def _reward_model(values: Values, given: frozenset[str]) -> list[str]:
@@ -228,13 +241,14 @@ def _rest(values: Values) -> list[str]:
             "REWARD_MODEL_PATH",
             "RM_URL",
             "REWARD_FN",
+            "AUDIT_FN",
             "OUTPUT_DIR",
             "RUN_NAME",
             "RESUME",
         )
         if "${" in (text := values.text(env))
     ]
-    save, test, best = values.integer("SAVE_FREQ"), values.integer("TEST_FREQ"), values.switch("KEEP_BEST")
+    save, test, best = values.integer("SAVE_FREQ"), values.integer("TEST_FREQ"), values.text("KEEP_BEST") != "false"
     if best and test == -1:
         faults.append("--keep_best: with --test_freq -1 no checkpoint has a score; leave out one of them")
     elif best and save > 0 and save % test:

@@ -56,8 +56,9 @@ class Knob:
 
     ``default`` holds everywhere; ``cpu`` replaces it where there is no GPU, ``tiny`` where the model is
     ``builtin:tiny``, and ``episodes`` where there is an environment or are tools.
-    ``allowed`` is an interval (``[0,1]``, ``(0,1]``), a bound (``>=1``, ``>0``) or a list of
-    choices (``a|b``); ``none`` after a range (``>0|none``) is no value at all, and another word stands for itself.
+    ``allowed`` is an interval (``[0,1]``, ``(0,1]``), a bound (``>=1``, ``>0``) or a list of choices (``a|b``), of
+    which a ``switch_or_choice`` that stands alone is ``true``; ``none`` after a range (``>0|none``) is no value at all,
+    and another word stands for itself.
     ``key`` names the verl settings that it ends in, separated by blanks. ``effective_when`` says beside which other
     knobs it has an effect (``trainer/settings/no_effect.py``), always where it is empty. ``traits`` are words of
     ``TRAITS``, separated by blanks.
@@ -94,6 +95,8 @@ class Knob:
             return _choice(text, self.allowed)
         if self.type == "list":
             return [_choice(part.strip(), self.allowed) for part in text.split(",")]
+        if self.type == "switch_or_choice":
+            return _choice(SWITCH.get(text.lower(), text), self.allowed)
         if self.type == "switch":
             return _choice(SWITCH.get(text.lower(), text.lower()), "true|false") == "true"
         return _number(text, self.type, self.allowed)

@@ -158,7 +158,7 @@ def _given_before(now: Mapping[str, Value], knobs: Sequence[Knob]) -> tuple[dict
 
 
 def _faults_of_flags(environ: Mapping[str, str], knobs: Sequence[Knob]) -> list[str]:
-    flags = [knob.flag for knob in knobs] + [f"no_{knob.flag}" for knob in knobs if knob.type == "switch"]
+    flags = [knob.flag for knob in knobs] + [f"no_{knob.flag}" for knob in knobs if knob.type.startswith("switch")]
     faults = []
     for name in filter(None, environ.get("KIT_UNKNOWN", "").split("\n")):
         if name.endswith(" (a value)"):

@@ -189,3 +189,43 @@ def test_a_run_whose_files_are_damaged_has_a_report(tmp_path) -> None:
     assert (record.config, record.summary) == ({}, {})
     assert len(record.curves.points("training/global_step")) == steps
     page.write([tmp_path / "run"], tmp_path / "report.html")
+
+
+def audited(folder: Path, step: int, rows: list[tuple[str, str, float, float | None]]) -> None:
+    """The file of an audit: prompt, answer, reward and audit."""
+    folder.mkdir(parents=True, exist_ok=True)
+    names = ("input", "output", "proxy", "audit")
+    lines = [json.dumps(dict(zip(names, row, strict=True))) for row in rows]
+    (folder / f"{step}.jsonl").write_text("\n".join([*lines, "", "[]", '{"cut off']))
+
+
+def test_answers_that_gained_in_reward_and_lost_in_the_audit_come_first(tmp_path) -> None:
+    folder = make_run(tmp_path / "hacked") / "rollouts" / "audit_held_out"
+    audited(folder, 0, [(name, "short", 0.1, 1.0) for name in ("worst", "both rose", "unscored", "bad")])
+    rows: list[tuple[str, str, float, float | None]] = [("both rose", "fine", 0.9, 1.0), ("unscored", "x", 1.0, None)]
+    audited(folder, 30, [*rows, ("bad", "longer", 0.5, 0.5), ("worst", HOSTILE, 0.9, 0.0)])
+    record = read(tmp_path / "hacked")
+    assert [each.prompt for each in record.divergences] == ["worst", "bad"]
+    assert record.divergences[0].proxy == (0.1, 0.9) and record.audited == (0, 30)
+    text = page.build([record])
+    assert "Answers that gained most in reward and lost most in the audit, from step 0 to step 30" in text
+    assert "<script" not in text
+
+
+def test_with_no_validation_the_last_audit_of_a_step_is_shown(tmp_path) -> None:
+    folder = make_run(tmp_path / "hacked") / "rollouts" / "audit"
+    audited(folder, 2, [("old", "x", 1.0, 0.0)])
+    audited(folder, 10, [("a", "long", 0.9, 0.0), ("b", "right", 0.2, 1.0), ("c", "so so", 0.3, 0.5)])
+    record = read(tmp_path / "hacked")
+    assert [each.prompt for each in record.divergences] == ["a"] and record.audited == (10, 10)
+    text = page.build([record])
+    assert "lost most in the audit, at step 10" in text and "<th>before</th>" not in text
+
+
+def test_reward_and_audit_are_in_one_picture(tmp_path) -> None:
+    folder = make_run(tmp_path / "one")
+    lines = [{"step": step, "data": {"audit/proxy": step, "audit/mean": -step}} for step in (1, 2, 3)]
+    (folder / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    text = page.build([read(folder)])
+    assert "Audit of the reward" in text and 'aria-label="reward and audit"' in text
+    assert "Audit of the reward" not in page.build([read(make_run(tmp_path / "other"))])

@@ -41,7 +41,7 @@ def test_ppo_yaml_reads_every_knob() -> None:
         "MAX_RESTARTS",
         "HANG_TIMEOUT",
     }
-    read_by_the_kit |= {"WHEELHOUSE", "TRUST_CHECKPOINT", "REWARD_TIMEOUT"}
+    read_by_the_kit |= {"WHEELHOUSE", "TRUST_CHECKPOINT", "REWARD_TIMEOUT", "AUDIT_FN"}
     read_by_the_kit |= {"MAX_TURNS", "ENV_EPISODES", "TOOLS", "MAX_CALLS", "TOOL_TIMEOUT", "MAX_TOOL_ANSWER"}
     read_by_the_kit |= {f"ENV_{word}" for word in ("NAME", "ARGS", "TIMEOUT", "INVALID", "PENALTY", "LANGUAGE")}
     read_by_the_kit |= {env for env in (k.env for k in KNOBS.values()) if env.startswith("RM_")}  # KIT_JUDGE
@@ -68,6 +68,8 @@ def test_help_names_every_flag_and_env_var() -> None:
         ("reward_clip", "none", None),
         ("reward_norm", "none", "none"),
         ("dual_clip", "False", False),
+        ("keep_best", "Yes", "true"),
+        ("keep_best", "audit", "audit"),
         ("logger", "console, tensorboard", ["console", "tensorboard"]),
         ("run_name", "数学 run, a=b {x} ~", "数学 run, a=b {x} ~"),
     ],
@@ -90,6 +92,7 @@ def test_values_are_read(flag, text, value) -> None:
         ("advantage_clip", "0", "a number from 0 (not itself) to 1000000, or none"),
         ("clip_ratio_low", "1.5", "a number from 0 (not itself) to 1"),
         ("dual_clip", "maybe", "true, false"),
+        ("keep_best", "reward", "true, false, audit"),
         ("device", "tpu", "auto, cpu, cuda"),
         ("logger", "console,disk", "console, tensorboard, wandb, swanlab, mlflow"),
     ],

@@ -12,7 +12,7 @@ from trainer.settings.settings import read_settings
 from trainer.settings.values import Values
 
 TYPES = {
-    "text": {"text", "choice"},
+    "text": {"text", "choice", "switch_or_choice"},
     "integer": {"int"},
     "integer_or_none": {"int"},
     "number": {"float"},
@@ -56,6 +56,7 @@ def test_nobody_behind_the_settings_reads_a_bare_value() -> None:
 def test_every_knob_has_a_value_of_its_type_and_none_can_be_changed(gpus) -> None:
     values = read_settings({}, [], gpus=gpus).values
     kinds = {"int": int, "float": float, "switch": bool, "list": list, "text": str, "choice": str}
+    kinds["switch_or_choice"] = str
     for env, knob in KNOBS.items():
         assert isinstance(values[env], kinds[knob.type]) or values[env] in (None, AUTO), env
     with pytest.raises(TypeError):

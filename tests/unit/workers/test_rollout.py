@@ -1,6 +1,7 @@
 """Samples in batches: the same as verl's one by one, over real Ray actors and a real transfer queue."""
 
 import asyncio
+import json
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -9,6 +10,7 @@ import ray
 import torch
 import transfer_queue as tq
 from omegaconf import OmegaConf
+from transfer_queue import KVBatchMeta
 from verl.utils import tensordict_utils as tu
 from verl.workers.rollout.llm_server import LLMServerClient
 from verl.workers.rollout.replica import TokenOutput
@@ -16,11 +18,14 @@ from verl.workers.rollout.router import GlobalRequestLoadBalancer
 
 from environments.spec import EnvSpec
 from environments.tools.spec import ToolsSpec
+from reward.audit import AuditSpec
 from tests.support.upstream import run
+from trainer.workers.audit.audit import Audit
 from trainer.workers.rollout import rows
 from trainer.workers.rollout.client import BatchClient
 from trainer.workers.rollout.finished import as_finished
 from trainer.workers.rollout.multi_turn.setting import Setting
+from trainer.workers.rollout.queue_columns import Table
 from trainer.workers.rollout.worker import BatchManager, BatchWorker
 
 PROMPTS = ["1+1=", "12+30=", "7+2=", "9+9="]
@@ -295,3 +300,78 @@ def test_each_worker_starts_on_a_part(takes: bool, validate: bool) -> None:
     how = validate if takes else "verl's way"
     seen = [ray.get(worker.seen.remote()) for worker in made.agent_loop_workers]
     assert seen == [[(["u0", "u1"], how)], [(["u2", "u3"], how)], []]
+
+
+AUDIT = """
+import os, time
+
+def score(data_source, solution_str, ground_truth, extra_info=None):
+    if solution_str == "die":
+        os._exit(1)
+    if solution_str == "hang":
+        time.sleep(600)
+    if solution_str == "raise":
+        raise ValueError("an answer that I cannot read")
+    assert extra_info["messages"][0]["content"] == "1+1=" and extra_info["index"] < 4
+    return float(solution_str == ground_truth)
+"""
+
+
+class Letters:
+    """A tokenizer: a token is a letter."""
+
+    def decode(self, ids: torch.Tensor, skip_special_tokens: bool) -> str:
+        """Return the letters."""
+        return "".join(map(chr, ids.tolist()))
+
+
+def answers_in_the_queue(responses: list[str]) -> KVBatchMeta:
+    """Put answers to the prompt 1+1= as a rollout does, with the reward of their length."""
+    table = [
+        {
+            "prompts": torch.tensor(list(b"1+1=")),
+            "responses": torch.tensor(list(said.encode())),
+            "rm_scores": torch.tensor([0.0] * (len(said) - 1) + [float(len(said))]),
+            "raw_prompt": [{"role": "user", "content": "1+1="}],
+            "data_source": "arith",
+            "reward_model": {"ground_truth": "2", "style": "rule"},
+            "extra_info": {"index": i},
+            "extra_fields": {"reward_extra_info": {"score": float(len(said)), "style": 0.5, "unscored": 0.0}},
+        }
+        for i, said in enumerate(responses)
+    ]
+    keys, tags = [f"u{i}_0_0" for i in range(len(responses))], [{}] * len(responses)
+    tq.kv_batch_put(keys=keys, partition_id="train", fields=Table(table), tags=tags)
+    return KVBatchMeta(keys=keys, tags=tags, partition_id="train")
+
+
+def test_a_sample_of_the_answers_is_audited_beside_the_step(cluster, tmp_path) -> None:
+    """In a process of its own: what breaks, hangs or dies is unscored with its cause; the next audit is made."""
+    (tmp_path / "mine.py").write_text(AUDIT)
+    spec = AuditSpec("function", f"{tmp_path / 'mine.py'}:score", seconds=3.0)
+    audit, found = Audit(spec, every=2, size=4, seed=1, folder=tmp_path / "rollouts"), {}
+    try:
+        for step, said in ((2, ["2", "33", "raise", "2"]), (4, ["die"]), (6, ["2", "hang"]), (8, ["2", "444"])):
+            batch = answers_in_the_queue(said)
+            audit.begin(batch, frozenset(), step - 1, Letters())
+            assert audit.end(step - 1) == {}  # not due
+            audit.begin(batch, frozenset(batch.keys[1:2] if step == 2 else []), step, Letters())
+            found[step] = audit.end(step)
+            if step == 8:
+                audit.see_held_out(batch, Letters())
+                held_out = audit.held_out([0.25, 0.75], [0.0, 0.0], step)
+            tq.kv_clear(keys=batch.keys, partition_id="train")
+    finally:
+        audit.close()
+    assert found[2]["audit/mean"] == 1.0 and found[2]["audit/samples"] == 2.0  # one is the reward's own unscored
+    assert found[2]["audit/unscored_share"] == pytest.approx(1 / 3)
+    assert found[4] == {"audit/samples": 0.0, "audit/unscored_share": 1.0}
+    assert (found[6]["audit/mean"], found[6]["audit/samples"]) == (1.0, 1.0)
+    assert (found[8]["audit/mean"], found[8]["audit/proxy"], found[8]["audit/length"]) == (0.5, 2.0, 2.0)
+    assert found[8]["audit/rank_correlation"] == -1.0 and found[8]["audit/drift/length"] == 1.0
+    assert held_out == {"audit/held_out": 0.5, "audit/held_out_proxy": 0.5}
+    written = {step: (tmp_path / "rollouts" / "audit" / f"{step}.jsonl").read_text().splitlines() for step in found}
+    why = {step: [json.loads(line)["why"] for line in lines] for step, lines in written.items()}
+    assert "an answer that I cannot read" in why[2][1] and "the audit's process failed: " in why[4][0]
+    assert why[6] == ["", "the audit gave no score in 3 s an answer (--reward_timeout)"]
+    assert json.loads(written[4][0])["audit"] is None

@@ -65,7 +65,7 @@ class RunSize:
             share=rollout.gpu_memory_utilization,
             sequences=min(rollout.max_num_seqs, shape.batch * shape.samples),
             samples=shape.batch * shape.samples,
-            steps_kept=config.trainer.v1.ppo_kit.keep + config.trainer.v1.ppo_kit.keep_best,
+            steps_kept=config.trainer.v1.ppo_kit.keep + (config.trainer.v1.ppo_kit.keep_best is not False),
             logits_share=_logits_share(config, shape, actor.parallel),
             entropy_loss=bool(policy.actor.entropy_coeff),
             full_kl=full_kl.is_charged(config),

@@ -11,6 +11,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from reward.support.redact import write_text
+from trainer.monitor.report import audit
 from trainer.monitor.report.charts import Series, legend, line_chart, number, stacked_chart
 from trainer.monitor.report.run_record import Record, read
 from trainer.monitor.vital_signs import VITALS
@@ -72,6 +73,7 @@ def build(records: Sequence[Record]) -> str:
         one=records[0] if len(records) == 1 else None,
         runs=legend(names),
         vitals=_vitals(records),
+        audits=[*_proxy_and_audit(records), *_each(records, audit.CHARTS | _drifts(records))],
         components=_each(records, _component_names(records)),
         episodes=_episodes(records),
         timings=[chart for record in records if (chart := _timings(record)).svg],
@@ -134,6 +136,23 @@ def _component_names(records: Sequence[Record]) -> dict[str, str]:
     """Return the reward's parts that differ from the reward itself."""
     names = sorted({name for record in records for name in record.curves.columns if name.startswith("reward/")})
     return {name: name.removeprefix("reward/") for name in names if name != "reward/score"}
+
+
+def _proxy_and_audit(records: Sequence[Record]) -> list[Chart]:
+    """Return one picture a run of both lines, which are of the same answers."""
+    charts = []
+    for record in records:
+        names = {"reward": "audit/proxy", "audit": "audit/mean"}
+        lines = [Series(label, record.curves.points(name), i) for i, (label, name) in enumerate(names.items())]
+        title = "reward and audit" + f": {record.name}" * (len(records) > 1)
+        charts.append(Chart(title, line_chart(title, lines), key=legend(lines)))
+    return [chart for chart in charts if chart.svg]
+
+
+def _drifts(records: Sequence[Record]) -> dict[str, str]:
+    """Return the drift of each part of the reward; that of the length is to be seen in the length."""
+    names = sorted({name for record in records for name in record.curves.columns if name.startswith("audit/drift/")})
+    return {name: f"drift of {name.removeprefix('audit/drift/')}, standard deviations" for name in names}
 
 
 def _timings(record: Record) -> Chart:

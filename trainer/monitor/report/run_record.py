@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 
 from trainer.monitor.alarms import Alarm, Watch
-from trainer.monitor.report import episodes
+from trainer.monitor.report import audit, episodes
 from trainer.monitor.report.episodes import Episodes, Message, Row
 from trainer.runs import metrics_file
 from trainer.runs.checkpoint_config import flat
@@ -43,6 +43,8 @@ class Record:
     config: dict[str, Any]  # flat, by dotted key
     samples: list[Sample]
     steps: tuple[int, int]  # of the last validation's samples, first and last
+    divergences: list[audit.Divergence]
+    audited: tuple[int, int]  # steps of these, first and last
     environment: str
     summary: dict[str, Any]
     started: bool
@@ -75,6 +77,7 @@ def read(folder: Path) -> Record:
         flat(_object(folder / "config.yaml", yaml.safe_load)),
         _samples(first[1], last[1]),
         (first[0], last[0]),
+        *audit.divergences(folder / "rollouts"),
         _text(folder / "environment.txt"),
         _object(folder / "summary.json", json.loads),
         bool(lines),

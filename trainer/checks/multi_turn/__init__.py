@@ -1,0 +1,1 @@
+"""Tasks of several turns, tried before a launch: environments and tools."""
