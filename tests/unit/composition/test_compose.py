@@ -182,6 +182,7 @@ def test_each_knob_reaches_the_keys_that_the_table_names(small_model) -> None:
         other = {
             "choice": CHOICES.get(knob.env, knob.allowed.split("|")[-1]),
             "switch": "false" if knob.default == "true" else "true",
+            "switch_or_choice": "true",
         }
         text = odd.get(knob.type, {}).get(knob.env) or (numbers | other)[knob.type]
         extra = {"BATCH_SIZE": "2", "MINI_BATCH_SIZE": "2"} if knob.env.endswith("BATCH_SIZE") else {}
@@ -192,6 +193,7 @@ def test_each_knob_reaches_the_keys_that_the_table_names(small_model) -> None:
             if knob.env == "DTYPE" and not isinstance(value, str):
                 value = value["param_dtype"]
             by_name = {"LOGGER": ["tensorboard", "file"], "OFFLOAD": True, "DUAL_CLIP": math.inf, "OLD_LOG_PROBS": True}
+            by_name["KEEP_BEST"] = True
             assert value == by_name.get(knob.env, knob.parse(text)), key
 
 
