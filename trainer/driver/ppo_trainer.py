@@ -68,6 +68,7 @@ class KitPPOTrainer(validation.Validating, PPOTrainerSync):  # type: ignore[misc
 
     def __init__(self, config: Any) -> None:
         self.options = Options.of(config)
+        self.whole_vocabulary = full_kl.is_charged(config)  # the KL, in the reward or in the loss
         self.audit = Audit.of(config, self.options)  # whom the buffer, which verl makes next, tells of held-out answers
         super().__init__(config)
         self.trainer_mode = "sync"  # verl takes every other name for an asynchronous trainer
@@ -263,11 +264,6 @@ class KitPPOTrainer(validation.Validating, PPOTrainerSync):  # type: ignore[misc
         frequency = self.config.trainer.save_freq
         if frequency <= 0 or not (self._is_last or self.global_steps % frequency == 0):  # else verl has just done it
             self._save_checkpoint()
-
-    @property
-    def whole_vocabulary(self) -> bool:
-        """Whether the KL is that over the whole vocabulary, in the reward or in the loss."""
-        return full_kl.is_charged(self.config)
 
     @property
     def _is_last(self) -> bool:

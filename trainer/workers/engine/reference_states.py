@@ -132,7 +132,7 @@ def method(module: ModuleType) -> None:
 
     def compute_with_reference(self: Any, data: Any) -> Any:
         actor, own = self.actor, self.ref is not None
-        reference = actor.engine.reference = getattr(actor.engine, "reference", None) or Reference()
+        reference = actor.engine.reference = actor.engine.reference or Reference()
         reference.clear()
         of_reference = data.copy()
         tu.pop(of_reference, OUTPUT_NAMES, default=None)  # of which the reference's pass makes none
