@@ -19,6 +19,7 @@ from tests.support.judge_server import KEY, JudgeServer, judge_of_sums
 from trainer.checks import host_checks, preflight, run_checks
 from trainer.checks.finding import Finding
 from trainer.commands import check
+from trainer.launch import processes
 from trainer.settings.settings import Settings, read_settings
 
 NVIDIA_SMI = """#!/bin/sh
@@ -194,6 +195,7 @@ def test_the_judge_is_asked_once(tmp_path, small_model, monkeypatch, fault) -> N
 @pytest.mark.parametrize(("force", "status", "last"), [("false", 2, "would go on with --force"), ("true", 0, "by --f")])
 def test_check_says_what_a_launch_would_do(tmp_path, small_model, monkeypatch, capsys, force, status, last) -> None:
     monkeypatch.setattr(host_checks, "host_limit", lambda: (1 << 30, 1 << 30))
+    monkeypatch.setattr(processes, "end_all", lambda traces: None)  # it would end what other tests keep
     settings = settings_of(tmp_path, small_model, FORCE=force)
     assert check.run(settings, []) == status
     out = capsys.readouterr().out.splitlines()

@@ -1,6 +1,7 @@
 """The error that ends a run, told by the process that sees it: the launcher need not look for it in a log."""
 
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -8,6 +9,8 @@ from ray.exceptions import RayTaskError
 
 from reward.support import events
 from trainer.driver.judge_watch import JudgeStoppedError
+
+HEADING = re.compile(r"ray::([^\s()]+)\(\)\S* \(pid=(\d+), ip=([^\s,)]+)")  # ray.exceptions.RayTaskError.__str__
 
 
 @contextmanager
@@ -28,6 +31,15 @@ def root(error: BaseException) -> tuple[BaseException, str]:
     """Return the error that Ray has brought from another process, and which process that is."""
     where = f"the trainer, pid={os.getpid()}"
     while isinstance(error, RayTaskError) and isinstance(error.cause, BaseException):
-        where = f"{error.proctitle.removeprefix('ray::').split('.')[0]} pid={error.pid}, ip={error.ip}"
-        error = error.cause
+        where, error = _process(error) or where, error.cause
     return error, where
+
+
+def _process(error: RayTaskError) -> str | None:
+    """Return the process that raised it, by the last of the headings in its text: the error that ``ray.get`` raises is
+    of a class of its own, has the attributes of its cause alone, and holds the headings of all processes that it
+    came through.
+    """
+    for name, pid, ip in reversed(HEADING.findall(str(error))):
+        return f"{name.split('.')[0]} pid={pid}, ip={ip}"
+    return None

@@ -4,15 +4,18 @@ import subprocess
 import sys
 from pathlib import Path
 
+import peft
 import pytest
 import torch
+import torch.distributed as dist
+from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
 from transformers import AutoConfig, AutoModelForCausalLM
 from verl.utils import tensordict_utils as tu
 
 from tests.support import full_kl
 from tests.support.full_kl import compared, dense, load, loss, micro_batch
 from trainer import ROOT
-from trainer.workers.engine.reference_states import COMPARE, HEAD_TASK, ReadableHead
+from trainer.workers.engine.reference_states import COMPARE, HEAD_TASK, ReadableHead, settle_dtypes
 from trainer.workers.engine.response_logits import ENTROPY_IS_METRIC_ONLY
 
 PROMPTS, RESPONSES = [4, 9, 6], [5, 1, 7]
@@ -121,3 +124,21 @@ def test_two_ranks_under_fsdp2_agree_with_one_model(models, tied, tmp_path) -> N
     total.backward()
     for rank in range(2):
         torch.testing.assert_close(saved[rank]["gradients"], gradients(policy), rtol=0, atol=PACKED)
+
+
+def test_gradients_of_adapters_have_their_dtype_though_the_first_pass_is_without_them(models, tmp_path) -> None:
+    dist.init_process_group("gloo", init_method=f"file://{tmp_path}/ranks", rank=0, world_size=1)
+    try:
+        model = peft.get_peft_model(
+            load(models[True][0], packed=False), peft.LoraConfig(r=2, target_modules=["q_proj"])
+        )
+        model = fully_shard(model.float(), mp_policy=MixedPrecisionPolicy(param_dtype=torch.bfloat16))
+        words = torch.arange(6).unsqueeze(0)
+        settle_dtypes(model)
+        with torch.no_grad(), model.disable_adapter():
+            model(input_ids=words)
+        model(input_ids=words).logits.sum().backward()
+        dtypes = {weight.grad.dtype for weight in model.parameters() if weight.grad is not None}
+        assert dtypes == {torch.float32}
+    finally:
+        dist.destroy_process_group()

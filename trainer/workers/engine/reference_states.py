@@ -16,6 +16,7 @@ from types import ModuleType
 from typing import Any
 
 import torch
+from torch.distributed.fsdp import FSDPModule
 from verl.utils import tensordict_utils as tu
 
 from trainer.algorithm.kl import distributions
@@ -138,6 +139,7 @@ def method(module: ModuleType) -> None:
         tu.pop(of_reference, OUTPUT_NAMES, default=None)  # of which the reference's pass makes none
         tu.assign_non_tensor(of_reference, **{HEAD_TASK: KEEP, "no_lora_adapter": not own})
         worker = self.ref if own else actor  # the reference of LoRA is the actor without its adapters
+        settle_dtypes(actor.engine.module)
         worker.engine.reference = reference
         worker.infer_batch(of_reference)
         tu.assign_non_tensor(data, **{HEAD_TASK: COMPARE})
@@ -146,6 +148,15 @@ def method(module: ModuleType) -> None:
 
     register_for = register(dispatch_mode=make_nd_compute_dataproto_dispatch_fn(mesh_name="actor"))
     module.ActorRolloutRefWorker.compute_with_reference = register_for(compute_with_reference)  # type: ignore[attr-defined]
+
+
+def settle_dtypes(module: Any) -> None:
+    """Have FSDP2 settle now what its first pass would: the dtype of gradients, by the weights that can be trained then.
+
+    Without adapters there are none: gradients would stay in the dtype of the pass, which weights of another refuse.
+    """
+    if isinstance(module, FSDPModule):
+        module._get_fsdp_state()._lazy_init()  # torch has no public name for it; nothing where it is settled
 
 
 def _read(hidden: torch.Tensor, args: Any, offsets: torch.Tensor) -> torch.Tensor:
