@@ -36,9 +36,10 @@ def root(error: BaseException) -> tuple[BaseException, str]:
 
 
 def _process(error: RayTaskError) -> str | None:
-    """Return the process that raised it, by the last of the headings in its text: the error that ``ray.get`` raises is
-    of a class of its own, has the attributes of its cause alone, and holds the headings of all processes that it
-    came through.
+    """Return the process that raised the error, by the last heading in its text.
+
+    The text names all processes that the error came through. Its attributes do not: what ``ray.get`` raises is of a
+    class made for the cause, and has the attributes of the cause alone (ray 2.60).
     """
     for name, pid, ip in reversed(HEADING.findall(str(error))):
         return f"{name.split('.')[0]} pid={pid}, ip={ip}"
