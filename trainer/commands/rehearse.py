@@ -41,11 +41,11 @@ def run(settings: Settings, words: Sequence[str]) -> int:
             print(f"warning: {text}")
         print(flush=True)
         rehearse(settings, real, folder, rehearsal, traces)
-    finally:
+    finally:  # an interrupted rehearsal has a record too
         processes.end_all(traces)
+        seconds = time.monotonic() - started
+        record.write(folder / record.FILE, rehearsal.stages, seconds)
         os.close(lock_fd)
-    seconds = time.monotonic() - started
-    record.write(folder / record.FILE, rehearsal.stages, seconds)
     print("\n" + "\n".join(rehearsal.table()))
     if real.forecast:
         print("\nforecast of the real run:\n" + "\n".join(real.forecast))

@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from trainer.commands import rehearse
 from trainer.commands.rehearsal import record, run_settings, training
 from trainer.commands.rehearsal.stages import FAULT, NOT, OK, Rehearsal, StageFailed
+from trainer.launch import processes
 from trainer.settings.settings import Settings, read_settings
 
 GPUS = {"DEVICE": "cuda", "N_GPUS": "8", "DRY_RUN": "true"}
@@ -106,7 +108,7 @@ def test_a_changed_reward_function_is_another_configuration(small_model, tmp_pat
 
 @pytest.mark.usefixtures("compose_once")
 def test_check_names_what_was_rehearsed_of_this_very_configuration(small_model, tmp_path) -> None:
-    settings = settings_of(small_model, tmp_path / "out", **GPUS)
+    settings = settings_of(small_model, tmp_path / "out", MAX_PROMPT_LENGTH="64", MAX_RESPONSE_LENGTH="64", **GPUS)
     assert record.line(settings).startswith("not rehearsed with this configuration (")
     rehearsal = Rehearsal()
     rehearsal.add("policy", OK, "", 2.0)
@@ -151,3 +153,17 @@ def test_the_first_complaint_is_the_fault() -> None:
     assert training.cause_of(log) == "the run failed: no space (and 1 more faults)"
     assert training.cause_of("Traceback\nValueError: no\n\n") == "ValueError: no"
     assert training.cause_of("") == "it said nothing"
+
+
+def test_an_interrupted_rehearsal_has_a_record(tmp_path, small_model, monkeypatch) -> None:
+    def interrupted(settings, real, folder, rehearsal, traces) -> None:
+        rehearsal.add("policy", OK)
+        with rehearsal.stage("start"):
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(rehearse, "rehearse", interrupted)
+    monkeypatch.setattr(processes, "end_all", lambda traces: None)
+    settings = settings_of(small_model, tmp_path / "out", MAX_PROMPT_LENGTH="64", MAX_RESPONSE_LENGTH="64", **GPUS)
+    with pytest.raises(KeyboardInterrupt):
+        rehearse.run(settings, [])
+    assert "ok policy; interrupted in start, with nothing after it" in record.line(settings)

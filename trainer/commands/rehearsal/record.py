@@ -104,5 +104,6 @@ def line(settings: Settings) -> str:
         return f"{shown(path)} cannot be read ({type(error).__name__}); remove it, and rehearse again"
     text = f"rehearsed on {when} ({key}): ok {', '.join(names['ok']) or 'nothing'}"
     text += f"; FAULT in {', '.join(names['fault'])}" * bool(names["fault"])
+    text += f"; interrupted in {', '.join(names['interrupted'])}, with nothing after it" * bool(names["interrupted"])
     text += f"; not {', '.join(names['not rehearsed'])}" * bool(names["not rehearsed"])
     return shown(text, 600)

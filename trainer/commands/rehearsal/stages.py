@@ -9,7 +9,7 @@ from typing import ClassVar
 from reward.support.secret import scrub
 from reward.support.wording import shown
 
-OK, FAULT, NOT = "ok", "fault", "not rehearsed"
+OK, FAULT, NOT, INTERRUPTED = "ok", "fault", "not rehearsed", "interrupted"
 WIDEST = 300  # characters of a fault
 
 # What runs on no machine without a GPU, whatever the flags.
@@ -29,7 +29,7 @@ class StageFailed(Exception):
 class Stage:
     """One line of the table."""
 
-    STATES: ClassVar[tuple[str, ...]] = (OK, FAULT, NOT)
+    STATES: ClassVar[tuple[str, ...]] = (OK, FAULT, NOT, INTERRUPTED)
 
     name: str
     state: str
@@ -66,6 +66,9 @@ class Rehearsal:
             yield stage
         except StageFailed as error:
             self.add(name, FAULT, str(error), time.monotonic() - start)
+            raise
+        except BaseException:
+            self.add(name, INTERRUPTED, "by a signal, or an error of the kit", time.monotonic() - start)
             raise
         self.add(name, stage.state, stage.text, time.monotonic() - start)
 
