@@ -122,7 +122,7 @@ main() {
   # What was typed, for the messages of trainer/settings/settings.py.
   KIT_GIVEN="${given[*]}" KIT_UNKNOWN=$(printf '%s\n' "${unknown[@]}")
   export KIT_GIVEN KIT_UNKNOWN
-  device=$("$python" -m trainer.settings "${overrides[@]}") || exit $?
+  device=$(KIT_COMMAND="${command[0]:-}" "$python" -m trainer.settings "${overrides[@]}") || exit $?
 
   cd "$root"
   if [[ "${command[0]:-}" == rehearse && "$device" != cpu ]]; then device=cpu ENV_DIR=.venv-cpu; fi

@@ -245,7 +245,9 @@ def run_words(words: list[str]) -> int:
         if words and words[0] in commands.NAMES:
             name, words = words[0], words[1:]
             things = [word for word in words if "=" not in word or Path(word).exists()]  # all words but overrides
-            return commands.run(name, read_settings(os.environ, [w for w in words if w not in things]), things)
+            overrides = [word for word in words if word not in things]
+            settings = read_settings(os.environ, overrides, reward_is_complete=name not in commands.OF_RUNS)
+            return commands.run(name, settings, things)
         return train(read_settings(os.environ, words))
     except OSError as error:
         if error.filename is None or isinstance(error, BrokenPipeError):

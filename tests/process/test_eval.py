@@ -3,17 +3,20 @@
 import json
 import random
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
 from data import arith
-from tests.support.command import clean_environment, train_sh
+from tests.support.command import clean_environment, copy_of_the_kit, train_sh
 from tests.unit.runs.test_resume import make
 from trainer import ROOT
 from trainer.commands.chat import clean
 from trainer.commands.evaluation import scores
 from trainer.runs import checkpoints
+from trainer.settings import saved_settings
 
 
 def test_wilsons_interval() -> None:
@@ -85,6 +88,22 @@ def test_mistakes(output, command, words, complaint) -> None:
     assert complaint.format(output=output) in result.complaints[0]
     assert len(result.complaints) == 1
     assert [path for path in sorted(output.rglob("*")) if "cache" not in path.parts] == before
+
+
+def test_a_run_on_a_composite_needs_none_of_its_flags_again(output, tmp_path) -> None:
+    """config/reward_model_config.yaml wants a judge, which the run was given and this command line is not."""
+    kit = copy_of_the_kit(tmp_path / "kit")
+    section = {"enable": True, "weights": {"rule_score": 0.5, "judge_score": 0.5}}
+    (kit / "config" / "reward_model_config.yaml").write_text(yaml.safe_dump({"composite_reward": section}))
+    judge = {"USE_API_REWARD": "true", "RM_API_TYPE": "openai", "RM_MODEL": "m", "RM_BASE_URL": "http://127.0.0.1:9/v1"}
+    saved_settings.write(output / "runs" / "tiny-sums", judge, ())
+    environ = {"OUTPUT_DIR": str(output), "VENV": sys.prefix, "JUDGE_API_KEY": "k-0123456789"}
+    result = train_sh("eval", "tiny-sums", "--step", "15", root=kit, **environ)
+    assert "eval: tiny-sums has no checkpoint of step 15" in result.complaints[0]
+    result = train_sh("eval", "builtin:tiny", root=kit, **environ)
+    assert [line.rpartition(": composite_reward")[2] for line in result.complaints] == [
+        ".weights.judge_score is 0.5: add --use_api_reward, or set it to 0"
+    ]
 
 
 def test_a_damaged_checkpoint_is_not_evaluated(output) -> None:

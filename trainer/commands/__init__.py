@@ -15,6 +15,7 @@ NO_EPISODES = {
     "judge_check": "an environment's rewards need no judge: leave out --env",
     "score": "an environment scores its own episodes as they are played: leave out --env",
 }
+OF_RUNS = ("chat", "eval")  # whose reward may be that of the run that they name
 NAMES = tuple(words.split()[0] for words in COMMANDS if words)
 
 
@@ -37,7 +38,13 @@ def run(name: str, settings: Settings, words: Sequence[str]) -> int:
 
 
 def with_what_the_run_was_given(settings: Settings, name: str) -> Settings:
-    """Return the settings, with those of a run under what is given now: its data, its reward."""
+    """Return the settings, with those of a run under what is given now: its data, its reward.
+
+    Raises:
+        UserError: the reward lacks something, or the settings of both do not go together.
+    """
     if not name or not is_folder(settings.output / "runs" / name) or Path(name).name != name:
+        if settings.reward.faults:
+            raise UserError(*settings.reward.faults)
         return settings
     return read_settings({**os.environ, "RESUME": name}, settings.overrides)

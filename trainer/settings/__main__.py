@@ -6,6 +6,7 @@ from pathlib import Path
 
 from reward.support.redact import redact_streams
 from trainer import ROOT
+from trainer.commands import OF_RUNS
 from trainer.launch.cluster import rendezvous_client
 from trainer.settings.settings import read_settings
 from trainer.setup import host
@@ -20,7 +21,8 @@ def main() -> int:
     redact_streams()
     gpus = host.gpu_count()
     try:
-        settings = read_settings(os.environ, sys.argv[1:], gpus)
+        of_run = os.environ.get("KIT_COMMAND", "") in OF_RUNS
+        settings = read_settings(os.environ, sys.argv[1:], gpus, reward_is_complete=not of_run)
     except UserError as error:
         environment = Path(os.environ.get("VENV") or ROOT / ".venv")
         if (environment / "kit-lock").is_file() and Path(sys.prefix) != environment:

@@ -91,12 +91,19 @@ def output_folder(text: str, given: bool) -> Path:
         return path
 
 
-def read_settings(environ: Mapping[str, str], words: Sequence[str], gpus: int | None = None) -> Settings:
+def read_settings(
+    environ: Mapping[str, str], words: Sequence[str], gpus: int | None = None, *, reward_is_complete: bool = True
+) -> Settings:
     """Read the knobs from ``environ`` and the raw overrides from ``words``.
 
     A run that goes on was given more before, which holds where nothing else is given now.
 
-    ``gpus`` is the number of GPUs; by default it is asked from the machine.
+    Args:
+        environ: env vars; flags are among them.
+        words: overrides for verl.
+        gpus: the number of GPUs; by default it is asked from the machine.
+        reward_is_complete: false where a run may have been given the rest of its reward's flags: what is lacking is
+            left in ``reward.faults``.
 
     Raises:
         UserError: with every fault found, one line each.
@@ -111,7 +118,7 @@ def read_settings(environ: Mapping[str, str], words: Sequence[str], gpus: int | 
     reward = choose(values)
     names = frozenset(given)
     faults = _faults_of_flags(environ, knobs) + faults + wrong
-    faults += [*contradictions(values, names, gpus, tuple(rest)), *reward.faults]
+    faults += [*contradictions(values, names, gpus, tuple(rest)), *(reward.faults if reward_is_complete else ())]
     faults += secret_inputs.faults_of_knobs(values, names)
     if faults:
         raise UserError(*faults)
