@@ -11,12 +11,13 @@ import argparse
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import torch
-from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
+from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 from transformers import GenerationConfig, PreTrainedTokenizerFast, Qwen2Config, Qwen2ForCausalLM
+from transformers.models.qwen2.tokenization_qwen2 import PRETOKENIZE_REGEX
 
 from data import arith
 
@@ -44,6 +45,33 @@ def build_tokenizer() -> PreTrainedTokenizerFast:
     tokenizer.add_special_tokens([AddedToken(text, special=True) for text in (END, PAD, *ROLES)])
     return PreTrainedTokenizerFast(
         tokenizer_object=tokenizer, eos_token=END, pad_token=PAD, chat_template=CHAT_TEMPLATE, model_max_length=512
+    )
+
+
+def train_tokenizer(
+    texts: Iterable[str], added: Sequence[AddedToken], vocabulary: int, positions: int, template: str
+) -> PreTrainedTokenizerFast:
+    """Return a tokenizer of bytes and of the words of ``texts``, with at most ``vocabulary`` tokens.
+
+    Texts are split as Qwen2's: whatever ``tokenizer.json`` says, ``AutoTokenizer`` loads a model of that type so, and
+    with words of another cut a run would not have the tokens that the model was warmed up with.
+    """
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.normalizer = normalizers.NFC()
+    words = pre_tokenizers.Split(Regex(PRETOKENIZE_REGEX), "isolated")
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [words, pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)]
+    )
+    tokenizer.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=vocabulary - len(added),
+        initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator(texts, trainer)
+    tokenizer.add_tokens(added)
+    return PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, eos_token=END, pad_token=PAD, chat_template=template, model_max_length=positions
     )
 
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import torch
-from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
+from tokenizers import AddedToken
 from transformers import PreTrainedTokenizerFast, Qwen2ForCausalLM
 
 from data import tiny
@@ -40,8 +40,6 @@ MAX_STEPS = 1500
 CHECK_EVERY = 25
 MARGIN = 0.15  # nats a turn above the teacher's own uncertainty
 LEARNING_RATE = 2e-3
-# A word with the blank before it; each digit alone, so that numbers are read as they are written.
-WORDS = r"\s?[A-Za-z]+|\d|\s?[^\sA-Za-z\d]+|\s+"
 
 
 @dataclass
@@ -92,29 +90,9 @@ def play(spec: EnvSpec, chance: random.Random) -> list[Conversation]:
 
 def build_tokenizer(conversations: list[Conversation]) -> PreTrainedTokenizerFast:
     """Return a tokenizer of bytes and of the game's words, with the chat template of ``data/tiny.py``."""
-    tokenizer = Tokenizer(models.BPE())
-    words = pre_tokenizers.Split(Regex(WORDS), "isolated")
-    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
-        [words, pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)]
-    )
-    tokenizer.decoder = decoders.ByteLevel()
-    special = [AddedToken(text, special=True) for text in (tiny.END, tiny.PAD, *tiny.ROLES)]
-    trainer = trainers.BpeTrainer(
-        vocab_size=VOCABULARY - len(special),
-        initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
-        show_progress=False,
-    )
-    tokenizer.train_from_iterator(
-        (text for conversation in conversations for text in (*conversation.heard, *conversation.said)), trainer
-    )
-    tokenizer.add_special_tokens(special)
-    return PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer,
-        eos_token=tiny.END,
-        pad_token=tiny.PAD,
-        chat_template=tiny.CHAT_TEMPLATE,
-        model_max_length=POSITIONS,
-    )
+    texts = (text for conversation in conversations for text in (*conversation.heard, *conversation.said))
+    added = [AddedToken(text, special=True) for text in (tiny.END, tiny.PAD, *tiny.ROLES)]
+    return tiny.train_tokenizer(texts, added, VOCABULARY, POSITIONS, tiny.CHAT_TEMPLATE)
 
 
 def encode(

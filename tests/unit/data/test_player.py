@@ -3,6 +3,7 @@
 import random
 
 import pytest
+from transformers import AutoTokenizer, PreTrainedTokenizerBase
 
 from data import models, tiny
 from data.environment import player
@@ -25,9 +26,21 @@ def test_the_teacher_is_mostly_wrong_where_the_holes_are(conversations) -> None:
     assert 0.2 < above.count("right") / len(above) < 0.45
 
 
-def test_a_conversation_is_what_the_template_renders(conversations) -> None:
+@pytest.fixture(scope="module")
+def tokenizer(conversations, tmp_path_factory) -> PreTrainedTokenizerBase:
+    """The tokenizer as a run loads it, which goes by the type of the model."""
+    folder = tmp_path_factory.mktemp("player") / "model"
+    built = player.build_tokenizer(conversations)
+    tiny.save(tiny.build_model(built, player.VOCABULARY, player.POSITIONS), built, folder)
+    loaded: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(folder)
+    assert all(
+        loaded.encode(text) == built.encode(text) for talk in conversations for text in (*talk.heard, *talk.said)
+    ), "a run reads the conversations as the model was warmed up on them"
+    return loaded
+
+
+def test_a_conversation_is_what_the_template_renders(conversations, tokenizer) -> None:
     """And an action is one token, a row of the map another."""
-    tokenizer = player.build_tokenizer(conversations)
     tokens, labels, surprise = player.encode(tokenizer, conversations)
     talk = conversations[0]
     messages = [
@@ -38,7 +51,7 @@ def test_a_conversation_is_what_the_template_renders(conversations) -> None:
     assert tokens[0] == tokenizer.apply_chat_template(messages, return_dict=False)
     answers = [token for token in labels[0] if token != -100]
     assert tokenizer.decode(answers) == "".join(f"{said}{tiny.END}" for said in talk.said)
-    assert len(answers) == 2 * len(talk.said) and len(tokenizer.encode("PFFF\nFHFH\nFFFH\nHFFG")) == 4
+    assert len(answers) == 2 * len(talk.said) and len(tokenizer.encode("PFFF\nFHFH\nFFFH\nHFFG")) == 7
     assert len(tokenizer) <= player.VOCABULARY and 0 < surprise < 1.4
 
 
