@@ -31,12 +31,14 @@ class Probe:
         cut: episodes that were not played to their end: their returns are not all that they would have been.
         missing: episodes that the time did not suffice for.
         turns: at most so many were played of an episode.
+        observations: the different ones of all turns that had a turn after them.
     """
 
     returns: dict[str, list[float]] = field(default_factory=dict)
     cut: int = 0
     missing: int = 0
     turns: int = 0
+    observations: tuple[str, ...] = ()
 
     @property
     def played(self) -> list[float]:
@@ -87,7 +89,7 @@ async def _probe(spec: EnvSpec, seeds: range) -> Probe:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         await playing.episodes.shutdown()
-    return Probe(playing.returns, playing.cut, len(late), playing.turns)
+    return Probe(playing.returns, playing.cut, len(late), playing.turns, tuple(playing.observations))
 
 
 class _Playing:
@@ -98,6 +100,7 @@ class _Playing:
         self.episodes = Episodes(spec, workers=AT_ONCE)
         self.returns: dict[str, list[float]] = {player: [] for player in PLAYERS}
         self.cut = 0
+        self.observations: dict[str, None] = {}  # in the order in which they were made
         self._first: dict[int, str] = {}  # observation of each seed
 
     async def play(self, player: str, seed: int) -> None:
@@ -111,6 +114,8 @@ class _Playing:
                 break
             answer = await self.episodes.step(name, action)
             total += answer.reward
+            if not answer.done:
+                self.observations[answer.observation] = None
             if answer.done or turn + 1 == self.turns:
                 self.returns[player].append(total)
                 self.cut += not answer.done

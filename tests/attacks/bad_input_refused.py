@@ -367,6 +367,7 @@ TYPED: tuple[tuple[str | tuple[str, ...], str], ...] = (
     ("check --audit_fn judge --use_api_reward", "the judge is part of the reward"),
     ("check --audit_fn judge --rm_api_type openai", "give --rm_model too"),
     ("check --audit_fn rule --env frozenlake", "answers of one turn are audited"),
+    ("check --env frozenlake --max_response_length 20", "two turns of --max_turn_tokens 4 and what --env says"),
     ("check --audit_fn rule --tools calculator", "answers of one turn are audited"),
     ("check --audit_fn rule --audit_freq 0", "a whole number 1 or more"),
     ("check --audit_fn rule --audit_size 0", "a whole number from 1 to 4096"),

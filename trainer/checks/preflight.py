@@ -23,7 +23,7 @@ from trainer.checks import (
     software,
 )
 from trainer.checks.finding import Finding, failures, guarded, run_in_thread
-from trainer.checks.multi_turn import environment_check, tools_check
+from trainer.checks.multi_turn import conversation_check, environment_check, tools_check
 from trainer.composition import environment_spec, reward_spec, run_plan
 from trainer.runs import resume
 from trainer.settings.settings import Settings
@@ -46,6 +46,7 @@ class Facts:
     judge: JudgeConfig | None = None
     audit: AuditSpec | None = None
     tools: list[Schema] = field(default_factory=list)
+    observations: Sequence[str] = ()  # of an environment, between two turns
     said: list[str] = field(default_factory=list)  # of the data
 
 
@@ -76,15 +77,13 @@ def look(
     data = start("data", _data, settings, facts)
     model = start("model", _model, settings, facts)
     first = [model, data, start("resume", _resume, settings, facts)]
-    first += [start("reward", _reward, settings, facts, data), start("judge", _judge, settings, facts)]
-    first.append(start("audit", _audit, settings, facts, data))
+    reward = start("reward", _reward, settings, facts, data)
+    first += [reward, start("judge", _judge, settings, facts)]
     tools = start("tools", _tools, settings, facts)
-    first.append(tools)
+    first += [start("audit", _audit, settings, facts, data), tools]
     if not dry:
-        first += [
-            start("tokenizer", _tokenizer, settings, facts, data, model, tools),
-            start("logger", _loggers, settings),
-        ]
+        needed = (data, model, tools, *[reward] * bool(settings.text("ENV_NAME")))
+        first += [start("tokenizer", _tokenizer, settings, facts, *needed), start("logger", _loggers, settings)]
         first += [start("devices", host_checks.devices, settings), start("ray", host_checks.stale_ray)]
         first += [start("ports", host_checks.address), start("ports", host_checks.head_node, settings)]
     if on_first_failure:
@@ -166,10 +165,14 @@ def _tokenizer(settings: Settings, facts: Facts, *needed: Future[list[Finding]])
     if any(finding.what in ("data", "tools") or "config.json: " in finding.text for finding in failed):
         return
     model, files = facts.model, facts.files
-    if model is None or files is None or _is_unmade(settings, model):
+    if model is None or files is None:
         return
-    facts.rows, facts.exact, lengths = prompts.tell_of(settings, model, files, facts.tools, facts.said.append)
-    yield Finding("tokenizer", "ok", lengths)
+    if _is_unmade(settings, model):
+        yield from conversation_check.of_unmade(settings, facts.tools, facts.observations)
+        return
+    told = prompts.tell_of(settings, model, files, facts.tools, facts.observations, facts.said.append)
+    facts.rows, facts.exact, findings = told
+    yield from findings
 
 
 def _resume(settings: Settings, facts: Facts) -> Iterator[Finding]:
@@ -242,7 +245,7 @@ def _try_audit_model(settings: Settings, facts: Facts) -> Iterator[Finding]:
 
 def _environment(settings: Settings, facts: Facts) -> Iterator[Finding]:
     try:
-        line, _ = environment_check.try_out(settings)
+        line, _, facts.observations = environment_check.try_out(settings)
     except environment_check.NothingToLearnError as error:
         yield from failures("reward", list(error.faults), forced=True)
         return

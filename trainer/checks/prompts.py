@@ -1,6 +1,6 @@
 """The prompts as the model's tokenizer and chat template write them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from data import models
@@ -9,7 +9,8 @@ from environments.tools.spec import Schema
 from reward.model.imports import transformers
 from reward.support.wording import reason, shown
 from trainer.checks import policy_model
-from trainer.checks.multi_turn import tools_check
+from trainer.checks.finding import Finding
+from trainer.checks.multi_turn import conversation_check, tools_check
 from trainer.settings.settings import Settings
 from trainer.user_error import UserError
 
@@ -19,14 +20,17 @@ def tell_of(
     model: models.Model,
     files: tuple[Path, Path],
     tools: list[Schema],
+    observations: Sequence[str],
     say: Callable[[str], None],
-) -> tuple[tuple[int, int], bool, str]:
+) -> tuple[tuple[int, int], bool, list[Finding]]:
     """Say what is odd about the data; return how many prompts there are to train on, less those too long, and held out.
 
-    The other values are whether that is exact, and a line on their lengths.
+    The other values are whether that is exact, and what is to say of their lengths, and of those of conversations, by
+    the ``observations`` of an environment between two turns.
 
     Raises:
-        UserError: too few prompts are left for one batch, or the model has no chat template.
+        UserError: too few prompts are left for one batch, a conversation does not fit, or the model has no chat
+            template.
     """
     limit, batch = settings.integer("MAX_PROMPT_LENGTH"), settings.integer("BATCH_SIZE")
     name, library = settings.text("MODEL_PATH"), transformers()
@@ -52,4 +56,9 @@ def tell_of(
             f"--max_prompt_length {limit}: {left} of {summary.rows} prompts are not longer, and a batch has {batch}; "
             f"the longest measured has {lengths.longest} tokens: raise it, or lower --batch_size"
         )
-    return (left, summary.held_out), lengths.measured >= summary.rows, summary.of_lengths()
+    warning = conversation_check.of_episodes(settings, tokenizer, observations)
+    if tools:
+        conversation_check.of_tools(settings, tokenizer)
+    findings = [Finding("tokenizer", "ok", summary.of_lengths())]
+    findings += [Finding("tokenizer", "warn", warning)] * bool(warning)
+    return (left, summary.held_out), lengths.measured >= summary.rows, findings

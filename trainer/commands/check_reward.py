@@ -63,7 +63,7 @@ def _of_data(settings: Settings) -> int:
 
 
 def _environment(settings: Settings) -> int:
-    line, differs = environment_check.try_out(settings)
+    line, differs, _ = environment_check.try_out(settings)
     print(line)
     if differs:
         print("good and bad play can be told apart")

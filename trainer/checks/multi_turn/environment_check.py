@@ -15,8 +15,10 @@ class NothingToLearnError(UserError):
     """An environment whose episodes all return the same."""
 
 
-def try_out(settings: Settings) -> tuple[str, bool]:
-    """Play some episodes of training seeds; return what was played in one line, and whether returns differ.
+def try_out(settings: Settings) -> tuple[str, bool, tuple[str, ...]]:
+    """Play some episodes of training seeds.
+
+    Return what was played in one line, whether returns differ, and what was observed between two turns.
 
     Raises:
         UserError: the environment breaks, hangs or ignores its seed; or no return differs, and not by
@@ -34,10 +36,10 @@ def try_out(settings: Settings) -> tuple[str, bool]:
         text = str(error)
         raise UserError(text if text.startswith("--env") else f"--env {name}: {text}; fix the environment") from None
     if not played.is_level:
-        return played.line(), played.differs
+        return played.line(), played.differs, played.observations
     why = f"each of {len(played.played)} episodes returns {played.played[0]:g}"
     if not settings.switch("REWARD_CHECK") or settings.switch("FORCE"):
-        return f"good and bad play are not told apart: {why}", False
+        return f"good and bad play are not told apart: {why}", False, played.observations
     raise NothingToLearnError(f"--env {name} cannot be trained on: {why}; {HINT}")
 
 
