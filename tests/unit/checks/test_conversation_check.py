@@ -22,7 +22,8 @@ def test_the_smallest_length_that_is_named_is_the_smallest_that_holds_two_turns(
     assert len(error.value.faults) == 1
     assert " holds 2 turns " in conversation_check.of_episodes(settings(needed), tokenizer, SEEN)
     assert conversation_check.of_episodes(settings(17, MAX_TURNS="1"), tokenizer, SEEN) == ""
-    assert conversation_check.of_episodes(settings(17), tokenizer, ()) == ""
+    without_environment = read_settings({}, [], gpus=0)
+    assert conversation_check.of_episodes(without_environment, tokenizer, ()) == ""
 
 
 def test_a_warning_names_the_length_that_holds_whole_episodes() -> None:

@@ -47,8 +47,10 @@ def of_episodes(settings: Settings, tokenizer: Any, observations: Sequence[str])
     """
     from trainer.workers.rollout.multi_turn.turn_tokens import TurnTokens
 
+    if not observations:
+        return ""
     response, spec = settings.integer("MAX_RESPONSE_LENGTH"), EnvSpec.from_json(environment_spec.to_json(settings))
-    if not observations or spec.max_turns == 1:
+    if spec.max_turns == 1:
         return ""
     tokens = TurnTokens(tokenizer)
     sizes = [len(tokens.following([], [{"role": "user", "content": text}])) for text in observations]
