@@ -53,6 +53,10 @@ EXPLANATION = re.compile(
 )
 SAYS = re.compile(r".*\b(?:is|be|it's)\s", re.DOTALL)
 LOWER = re.compile(r"\W*(?:(?:option|choice|letter) )?\(?([a-j])\W*", re.IGNORECASE)
+# The question's choices over again: 'A. cats B. dogs C. birds D. fish'.
+MENU = re.compile(
+    r"\W*" + r"[^\n]{1,200}?(?<![A-Za-z0-9])".join(rf"{letter} ?[.):\u3001\uff0e\uff1a]" for letter in "ABCD")
+)
 EDGES = " \t\r\n.:,;()-"
 LONGEST_CHOICE = 1_024
 SHORT = 2  # words of a response that is a statement as a whole ('Figure B')
@@ -230,6 +234,8 @@ def score(response: str, ground_truth: Any, extra: Extra) -> float:
     for place in (answer.tagged, answer.boxed, answer.said):
         text = place(end)
         if text is not None:
+            if place is answer.said and MENU.match(without_denied(end[end.rfind(text) :][:LONGEST_CHOICE])):
+                return 0.0
             if place is answer.said and correction and (corrected := _letter(correction[1], letters, [])):
                 return float(corrected == right)
             letter = _labelled(text, labels) or _letter(text, letters, choices)

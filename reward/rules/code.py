@@ -58,7 +58,7 @@ def score(response: str, ground_truth: Any, extra: Extra) -> Outcome:
         verdict = run_tests({"code": code, **wanted})
     except GraderTimeout:  # the tests hang on what the code gave them: no way round a score
         return Outcome(0.0, timeout=True)
-    if verdict.passed and (fault := results.fault(wanted)):
+    if (verdict.passed or verdict.reason == results.UNCHECKED) and (fault := results.fault(wanted)):
         raise GraderFailed(fault)
     if verdict.passed and verdict.reason and "tests" in wanted:
         verdict = arguments.verdict(verdict, {"code": code, **wanted})

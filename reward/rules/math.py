@@ -173,8 +173,13 @@ def _equation(text: str) -> str | None:
 
 @lru_cache(maxsize=65_536)
 def _verify(truth: str, given: str) -> bool:
-    """A verdict is remembered: the samples of a prompt, and epochs, repeat themselves. An error is not."""
-    return pool.ask_of_answer("math", {"answer": "1"}, truth=truth, answer=given)
+    """A verdict is remembered: the samples of a prompt, and epochs, repeat themselves. An error is not.
+
+    A formula with names (a sum without an end) is tried beside itself, as a stranger's answer may well stall it; a
+    number that nobody can work out beside 1: it cannot be compared with anything.
+    """
+    harmless = truth if re.search(r"[A-Za-z]", COMMAND.sub("", truth)) else "1"
+    return pool.ask_of_answer("math", {"answer": harmless}, truth=truth, answer=given)
 
 
 @lru_cache(maxsize=4096)

@@ -139,13 +139,16 @@ class Tests:
 
         for node in self.nodes * 3:  # they are in no order, and a variable may be made of variables
             if isinstance(node, ast.Assign) and (names := named(node.value)):
-                made |= {target: names for target in map(_variable, node.targets) if target}
+                parts = (each for target in node.targets for each in ast.walk(target))  # a, b = V(1), V(2)
+                made |= {each.id: names for each in parts if isinstance(each, ast.Name)}
         both: set[str] = set()
         for node in self.nodes:
             if isinstance(node, ast.Compare) and isinstance(node.ops[0], (ast.Eq, ast.NotEq)):
                 both |= named(node.left) & named(node.comparators[0])
             elif isinstance(node, ast.Call) and (function(node) or "").startswith("assert") and len(node.args) > 1:
                 both |= named(node.args[0]) & named(node.args[1])
+            elif isinstance(node, ast.Attribute) and isinstance(node.value, (ast.BinOp, ast.UnaryOp)):
+                both |= named(node.value)  # (V(1) * 2).x
         return both
 
     @cached_property

@@ -567,7 +567,12 @@ HONEST: dict[str, tuple[str, Any, dict[str, Any]]] = {
                 "p = P()\np.x = 5\nassert p.x == 5 and p.twice() == 10",
             ),
             ("hasattr", "class P:\n    x = 1", "assert hasattr(P(), 'x')"),
-            ("the same twice", "def f(x):\n    return x + 1", "assert f(1) == f(1)"),
+            (
+                "operators of objects made together",
+                "class V:\n    def __init__(self, x): self.x = x\n    def __eq__(self, o): return self.x == o.x\n"
+                "    def __add__(self, o): return V(self.x + o.x)\n    def __rmul__(self, k): return V(k * self.x)",
+                "a, b = V(1), V(3)\nassert a + b == V(4) and 2 * a == V(2) and (3 * a).x == 3",
+            ),
             ("not the same", "def f(x):\n    return x + 1", "assert f(1) != f(2)"),
             (
                 "equal objects",

@@ -861,6 +861,14 @@ UNSCORED = {  # tests that test nothing
     },
 }
 # Tests of changes alone, which code that empties its arguments passes: a pass is unscored.
+THEIR_OWN_FAULT = {  # tests that fail before they name anything of the code's
+    "a division by zero": "n = 1 / 0\nassert f(1) == 2",
+    "a file that is missing": "data = open('cases.txt').read()\nassert f(1) == 2",
+    "an item that is missing": "cases = [1]\nlast = cases[3]\nassert f(last) == 2",
+    "a recursion": "def r(): return r()\nr()\nassert f(1) == 2",
+    "too much memory": "x = [0] * 10**11\nassert f(1) == 2",
+    "a check behind a break": "for x in (1, 2):\n    f(x)\n    break\n    assert f(x) == x + 1",
+}
 ANY_CHANGE = {
     "sorted in place": "x = [3, 1, 2]\nf(x)\nassert x == sorted(x)",
     "sorted in place, None": "x = [3, 1, 2]\nassert f(x) is None and x == sorted(x)",
@@ -872,6 +880,11 @@ NO_OUTPUT = {  # code that does nothing gives what they want
 }
 
 UNDECIDED = {  # tests whose source looks like a check, and which code of no use passes: decoys show it
+    "the same twice": "assert f(1) == f(1)",
+    "the same as before": "expected = f(3)\nassert f(3) == expected",
+    "in itself": "assert f(3) in [f(3)]",
+    "not less than itself": "assert f(3) >= f(3)",
+    "its name": "assert f.__name__ == 'f'",
     "is not None": "assert f(1) is not None",
     "is not None, by candidate": "def check(candidate):\n    assert candidate(1) is not None",
     "not equal": "assert f(1) != 3",

@@ -1,7 +1,8 @@
 """Decoys: code of no use, by which it shows whether tests decide anything.
 
 A decoy defines every name that the tests ask of the code, and returns objects of no use: of one decoy they are true,
-each another, with every attribute; of the other they are false, all equal, and have the attributes that the tests read.
+equal where the same is asked again and else each another, with every attribute; of the other they are false, all equal,
+and have the attributes that the tests read.
 Tests that both of them pass decide nothing, whatever their source looks like. An honest check fails one of them at
 least: ``f(1) == 2`` both, ``is_prime(7)`` the false one, ``not is_prime(8)`` the true one.
 """
@@ -25,24 +26,33 @@ TRUE = """
 left = iter(range(5000))  # a loop over what follows what ends
 class Thing:
     def __init__(self, *args, **kwargs): next(left)
-    def __call__(self, *args, **kwargs): return Thing()
+    def __call__(self, *args, **kwargs): return asked(vars(self).get("key"), args, kwargs)
     def __getattr__(self, name):
         if name.startswith("__"): raise AttributeError(name)
-        return Thing()
+        return asked(vars(self).get("key"), name)
+    def __eq__(self, other): return self is other or vars(self).get("key", self) == getattr(other, "key", other)
+    def __le__(self, other): return self == other
+    __ge__ = __le__
+    __hash__ = object.__hash__
     def __enter__(self): return Thing()
     def __exit__(self, *error): return False
     def __await__(self):
         return Thing()
         yield
+def asked(*of):
+    thing = Thing()
+    thing.key = repr(of)  # an object without a key has an address in it
+    return thing
 class Kind(type):
     def __getattr__(cls, name): return Thing.__getattr__(cls, name)
 class Object(Thing, metaclass=Kind):
-    pass
+    __eq__, __hash__ = object.__eq__, object.__hash__
 constant = "of no use"
 """
 FALSE = """
 class Thing(int):
     def __getattr__(self, name): return value(name)
+def asked(*of): return Thing()
 def value(name):
     if name not in READ: raise AttributeError(name)
     return later if name in AWAITED else nothing if name in CALLED else Thing()
@@ -88,13 +98,16 @@ def decoys(tests: Tests) -> tuple[str, str]:
     entry = re.findall(r"\w+", tests.entry)
     called = {source.function(call) for call in calls} | {*entry}
     handed = {each.id for call in calls for part in call.args for each in ast.walk(part) if isinstance(each, ast.Name)}
+    named = [node.value for node in tests.nodes if isinstance(node, ast.Attribute) and node.attr == "__name__"]
+    handed |= {str(getattr(each, "id", "")) for each in named}
     awaited = _awaited(tests)
     lines = []
     for name in defined(tests):
         if name in tests.classes or (name[0].isupper() and name in called):
             lines.append(f"class {name}(Object): pass")
         elif name in called | handed | awaited:
-            lines.append(f"{'async ' * (name in awaited)}def {name}(*args, **kwargs): return Thing()")
+            head = f"{'async ' * (name in awaited)}def {name}(*args, **kwargs)"
+            lines.append(f"{head}: return asked({name!r}, args, kwargs)")
         else:
             lines.append(f"{name} = constant")
     read = {node.attr for node in tests.nodes if isinstance(node, ast.Attribute)} | {*entry}

@@ -6,7 +6,7 @@ from typing import Any
 
 from reward.sandbox import free_names, wire
 from reward.sandbox.tests_process import arrays, compare, suite
-from reward.sandbox.tests_process.errors import CodeError, Unsupported
+from reward.sandbox.tests_process.errors import CodeError, Stopped, Unsupported, is_before_code
 from reward.sandbox.tests_process.remote import Link
 
 AGAIN = 0.25  # seconds after the end of the time until the tests are told once more
@@ -40,17 +40,28 @@ def run(job: dict[str, Any], link: Link) -> None:
         else:
             _programs(job, link)
     except BaseException as error:
-        link.settle()
-        if (
-            isinstance(error, (ImportError, NameError))
-            and not link.is_of_code(error)
-            and not _is_missing(error, job, link)
-        ):
-            raise Unsupported(f"the tests themselves fail: {error}") from None
+        is_own = not link.is_of_code(error) and _is_own_fault(error, job, link)
+        if not (is_own and isinstance(error, Stopped)):
+            link.settle()
+        if is_own:
+            raise Unsupported(f"the tests themselves fail: {str(error) or type(error).__name__}") from None
         raise
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
     link.settle()
+
+
+def _is_own_fault(error: BaseException, job: dict[str, Any], link: Link) -> bool:
+    """Whether tests fail by themselves, whatever the code is."""
+    if isinstance(error, (ImportError, NameError)):
+        return not _is_missing(error, job, link)
+    if job.get("inputs") is not None or isinstance(error, CodeError):
+        return False
+    plan = suite.Plan.of(job)
+    names = plan.asked - (free_names.BUILTINS - link.defined) | plan.of_solution
+    names = (names or plan.asked) | {"solution", "candidate", "check"}  # a task of MBPP asks for a function named sum
+    setup = f"{job.get('helpers') or ''}\n{job.get('setup') or ''}"
+    return is_before_code(error, setup, plan.run, names)
 
 
 def _is_missing(error: BaseException, job: dict[str, Any], link: Link) -> bool:

@@ -1,4 +1,9 @@
-"""How a run of tests ends without a pass."""
+"""How a run of tests ends without a pass, and whether they fail by themselves."""
+
+import ast
+from types import TracebackType
+
+FILES = ("setup.py", "tests.py")  # as what ``suite`` compiles them
 
 
 class Stopped(BaseException):
@@ -15,3 +20,45 @@ class CodeError(Exception):
 
 class Unchecked(CodeError):
     """No check of the tests was reached."""
+
+
+def is_before_code(error: BaseException, setup: str, tests: str, names: set[str]) -> bool:
+    """Whether tests ended at a statement at the top, and no statement up to there names anything of the code's.
+
+    An assertion is a verdict on something, and none of these.
+
+    Args:
+        error: by which they ended; also that their time was over.
+        setup: source that runs before the tests.
+        tests: source as it was run.
+        names: what is the code's, or stands for it.
+    """
+    if isinstance(error, (AssertionError, SystemExit)):
+        return False
+    place = _place(error.__traceback__)
+    if place is None:
+        return False
+    file, line = place
+    statements = [*ast.parse(setup).body]
+    if file == FILES[1]:
+        statements += [each for each in ast.parse(tests).body if each.lineno <= line]
+    return not any(names & _named(each) for each in statements)
+
+
+def _place(trace: TracebackType | None) -> tuple[str, int] | None:
+    """Return the file and the line of the outermost frame of the tests'."""
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename in FILES:
+            return trace.tb_frame.f_code.co_filename, trace.tb_lineno
+        trace = trace.tb_next
+    return None
+
+
+def _named(statement: ast.stmt) -> set[str]:
+    """Return the names, attributes and modules in a statement."""
+    nodes = [*ast.walk(statement)]
+    names = {each.id for each in nodes if isinstance(each, ast.Name)}
+    names |= {each.attr for each in nodes if isinstance(each, ast.Attribute)}
+    imports = (each for each in nodes if isinstance(each, (ast.Import, ast.ImportFrom)))
+    names |= {part for each in imports for alias in each.names for part in (alias.name, alias.asname or alias.name)}
+    return names | {each.module or "" for each in nodes if isinstance(each, ast.ImportFrom)}

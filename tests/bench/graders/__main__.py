@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.bench.graders import choices, gsm8k, ifeval, math_peers, math_sets, programs, short_answers
+from tests.bench.graders import choices, gsm8k, ifeval, math_peers, math_sets, programs, responses, short_answers
 from tests.bench.graders.tally import Tally
 
 MATH = "MATH/test.jsonl"
@@ -22,6 +22,8 @@ OWN = ("olympiadbench", "carp_en", "cmath", "gaokao2023en", "aime24", "amc23")
 CHECKERS = "lm-evaluation-harness/lm_eval/tasks/ifeval/instructions.py"
 RESPONSES = ("IFEval/resources/prompt_response.jsonl", "ruIFEval/data/response_gemini_pro_v0.1.jsonl")
 PROMPTS = "instruction_following_eval/instruction_following_eval/data/input_data.jsonl"
+BBH = "BIG-Bench-Hard/code-davinci-002-outputs/code-davinci-002-cot"
+GAOKAO = "GAOKAO-Bench/Results/gpt_4_0314_obj"
 PUNKT = "nltk_data/tokenizers/punkt_tab"
 
 
@@ -78,6 +80,9 @@ COMPARISONS: dict[str, Comparison] = {
         lambda at: ifeval.harness(at, at / "IFBench/data/sample_output.jsonl"),
         ("IFBench/data/sample_output.jsonl", CHECKERS, PUNKT),
     ),
+    "bbh": Comparison(lambda at: responses.bbh(at / BBH), (BBH,)),
+    "gaokao": Comparison(lambda at: [responses.gaokao(at / GAOKAO)], (GAOKAO,)),
+    "apps": Comparison(lambda at: responses.apps(at / "CodeRL"), (f"CodeRL/{responses.CODERL}",)),
     "programs": Comparison(programs.compared, ("LiveCodeBench/lcb_runner/evaluation", "apps/eval/testing_util.py")),
 }
 

@@ -13,7 +13,7 @@ from reward.entry import compute_score
 from reward.rules import RULES, code_tests
 from reward.support.errors import GroundTruthError
 from tests.attacks import honest_programs, honest_python, programs, programs_of_data_sets, programs_of_values
-from tests.attacks.programs import ANY_CHANGE, HANGING, NO_OUTPUT, RIGHT, TESTS, UNDECIDED, WRONG
+from tests.attacks.programs import ANY_CHANGE, HANGING, NO_OUTPUT, RIGHT, TESTS, THEIR_OWN_FAULT, UNDECIDED, WRONG
 from trainer import ROOT
 
 ATTACKS = programs.ATTACKS | programs_of_data_sets.ATTACKS | programs_of_values.ATTACKS
@@ -104,6 +104,15 @@ def test_tests_that_code_of_no_use_passes_are_refused_and_unscored(name) -> None
 def test_a_pass_of_such_tests_is_unscored() -> None:
     result = grade(WRONG, UNDECIDED["is not None"], {})
     assert (result["score"], result["unscored"]) == (0.0, 1.0)
+
+
+@pytest.mark.parametrize("name", THEIR_OWN_FAULT)
+def test_tests_that_fail_by_themselves_leave_code_unscored(name) -> None:
+    for code in (RIGHT, WRONG):
+        result = grade(code, THEIR_OWN_FAULT[name], {})
+        assert (result["score"], result["unscored"]) == (0.0, 1.0), code
+    raising = grade("raise ValueError('at its import')", THEIR_OWN_FAULT[name], {})
+    assert (raising["score"], raising["unscored"]) == (0.0, 0.0)
 
 
 @pytest.mark.parametrize("name", ANY_CHANGE)
