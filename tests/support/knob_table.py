@@ -27,6 +27,7 @@ def _row(cells: Sequence[str]) -> str:
 def _cells(knob: Knob, what: str) -> tuple[str, ...]:
     smaller = [_code(knob.cpu)] * bool(knob.cpu) + [f"tiny: {_code(knob.tiny)}"] * bool(knob.tiny)
     smaller += [f"`--env`: {_code(knob.episodes)}"] * bool(knob.episodes)
+    smaller += [f"`--env`, tiny: {_code(knob.player)}"] * bool(knob.player)
     allowed = "" if knob.type == "switch" else ", ".join(map(_code, filter(None, knob.allowed.split("|"))))
     keys = ", ".join(map(_code, knob.key.split()))
     return _code(f"--{knob.flag}"), _code(knob.env), _code(knob.default), ", ".join(smaller), allowed, what, keys

@@ -55,7 +55,8 @@ class Knob:
     """One row of the table.
 
     ``default`` holds everywhere; ``cpu`` replaces it where there is no GPU, ``tiny`` where the model is
-    ``builtin:tiny``, and ``episodes`` where there is an environment or are tools.
+    ``builtin:tiny``, ``episodes`` where there is an environment or are tools, and ``player`` where there is an
+    environment and the model is ``builtin:tiny``.
     ``allowed`` is an interval (``[0,1]``, ``(0,1]``), a bound (``>=1``, ``>0``) or a list of choices (``a|b``), of
     which a ``switch_or_choice`` that stands alone is ``true``; ``none`` after a range (``>0|none``) is no value at all,
     and another word stands for itself.
@@ -76,6 +77,7 @@ class Knob:
     effective_when: str = ""
     traits: str = ""
     episodes: str = ""
+    player: str = ""
 
     def parse(self, text: str) -> Value:
         """Read ``text`` as a value of this knob.

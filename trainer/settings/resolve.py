@@ -39,10 +39,12 @@ def _device(given: Mapping[str, Value], gpus: int) -> Value:
 def _defaults(knobs: Sequence[Knob], given: Mapping[str, Value], device: Value) -> dict[str, Value]:
     """Return what was not given, by the columns of the table: of the device, and of the model."""
     texts = {knob.env: knob.cpu if device == "cpu" and knob.cpu else knob.default for knob in knobs}
-    if given.get(MODEL, texts[MODEL]) == TINY:
+    if is_tiny := given.get(MODEL, texts[MODEL]) == TINY:
         texts |= {knob.env: knob.tiny for knob in knobs if knob.tiny}
     if given.get(ENVIRONMENT) or given.get(TOOLS):
         texts |= {knob.env: knob.episodes for knob in knobs if knob.episodes}
+    if given.get(ENVIRONMENT) and is_tiny:
+        texts |= {knob.env: knob.player for knob in knobs if knob.player}
     if given.get(TOOLS) == CALCULATOR:
         texts["DATA"] = SUMS
     if name := given.get(ENVIRONMENT):

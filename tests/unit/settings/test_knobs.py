@@ -17,7 +17,7 @@ def test_each_name_is_defined_once() -> None:
 
 @pytest.mark.parametrize("knob", load_knobs(), ids=lambda knob: knob.flag)
 def test_the_defaults_of_the_table_are_allowed_by_it(knob) -> None:
-    for default in filter(None, (knob.default, knob.cpu, knob.tiny, knob.episodes)):
+    for default in filter(None, (knob.default, knob.cpu, knob.tiny, knob.episodes, knob.player)):
         knob.parse(default)
 
 
