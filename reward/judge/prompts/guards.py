@@ -60,7 +60,8 @@ SOLO, STEM, LINK, INNER = map(_words, ("solo", "stem", "link", "inner"))
 SOLO_PARTS, STEM_PARTS, LINK_PARTS = map(_words, ("solo_parts", "stem_parts", "link_parts"))
 WORDS = SOLO | STEM | LINK | INNER
 NUMBERED = frozenset(plain("step paso etape schritt passo stap steg krok adim langkah шаг 步 ステップ 단계").split())
-ANNOUNCED = re.compile(rf"\b(?:{'|'.join(map(plain, WORD_FILE['phrases'].strip().splitlines()))})\b")
+PHRASES = sorted(map(plain, WORD_FILE["phrases"].strip().splitlines()), key=len, reverse=True)
+ANNOUNCED = re.compile(rf"\b(?:{'|'.join(PHRASES)})\b")
 # What ends in a colon announces, but for a letter of a choice, code and the beginning of a letter.
 LONGEST_HEADING = 120
 NO_HEADING = _words("no_heading") | frozenset(map(str.lower, keyword.kwlist))
