@@ -27,6 +27,9 @@ class Records:
         self._names: dict[str, str] = {}
         self._waiting: list[str] = []  # keys of objects that the next message mentions
         self._known: dict[str, Any] = {}  # what the other side knows of each
+        self.frozen = self.changed = False  # what was made here stays as it is; the other side has changed some of it
+        self._changed: dict[str, Any] = {}  # with ``frozen``, what the other side made of it, by key: other objects
+        self._mentioned: dict[str, Any] = {}  # which of the two the next message tells
 
     def name(self, kind: type) -> str:
         """Return the name of the class of records that a class is, or in the code's process derives from; or none."""
@@ -43,6 +46,7 @@ class Records:
             key = f"{self._mark}{len(self._keys)}"
             self._by_key[key], self._keys[id(value)], self._names[key] = value, key, self.name(type(value))
         self._waiting.append(key)
+        self._mentioned[key] = value
         return {"record": key}
 
     def kind(self, name: Any) -> type:
@@ -64,7 +68,7 @@ class Records:
         """
         if type(key) is not str or key not in self._by_key:
             raise WireError("an unknown record")
-        return self._by_key[key]
+        return self._changed.get(key, self._by_key[key])
 
     def reach(self, values: Iterable[Any], encode: Encode) -> list[str]:
         """Return the keys of records that values lead to."""
@@ -85,7 +89,7 @@ class Records:
             key = self._waiting.pop()
             if key not in states:
                 states[key] = [self._names[key], []]
-                held = _attributes(self._by_key[key])
+                held = _attributes(self._mentioned.get(key, self._by_key[key]))
                 states[key][1] += [[name, encode(value)] for name, value in held.items() if is_name(name)]
         return states
 
@@ -115,14 +119,22 @@ class Records:
                     raise WireError("an unknown record")
                 value: Any = object.__new__(self.kind(state[0]))
                 self._by_key[key], self._keys[id(value)], self._names[key] = value, key, state[0]
+            elif key.startswith(self._mark) and self._known.get(key) != state:
+                self._note_change(key)
         for key, (_, pairs) in states.items():
             held = {}
             for pair in pairs:
                 if type(pair) is not list or len(pair) != 2 or not is_name(pair[0]):
                     raise WireError("no attribute")
                 held[pair[0]] = decode(pair[1])
-            _hold(self._by_key[key], held)
+            _hold(self.get(key), held)
             self._known[key] = states[key]
+
+    def _note_change(self, key: str) -> None:
+        self.changed = True
+        if self.frozen and key not in self._changed:
+            value = object.__new__(type(self._by_key[key]))
+            self._changed[key], self._keys[id(value)] = value, key
 
 
 def _slots(kind: type) -> list[str]:

@@ -22,7 +22,7 @@ class TestResult:
 
     passed: bool
     timeout: bool
-    reason: str  # the class of the error; ``harness.CHANGED`` of a pass with changed arguments
+    reason: str  # the class of the error; of a pass, ``harness.CHANGED`` and ``harness.NOT_FINITE``
 
 
 def command(module: str, seconds: float) -> list[str]:

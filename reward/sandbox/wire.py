@@ -41,6 +41,9 @@ PLAIN_TYPES: dict[str, type] = {
 }
 
 NOT_FINITE: list[bool] = []  # not empty once a NaN or an infinity has come
+FINITE: list[bool] = []  # not empty where numbers stand in for these
+LARGE = 2.9e38  # for an infinity; a float32 holds it
+NUMBER = 6.1e37  # for a NaN
 READ_ARRAY: list[Callable[[Any], Any]] = []  # what is made of an array that came: the tests' process adds its own
 Keep = Callable[[Any, int], Any]  # a value without a plain form, and the depth left for it
 Resolve = Callable[[str, Any, int], Any]  # a tag that is not of plain data, its content, the depth left for it
@@ -98,8 +101,7 @@ def decode(data: Any, resolve: Resolve, depth: int = DEPTH_OF_TESTS) -> Any:
     if data is None or type(data) in (bool, int, str):
         return data
     if type(data) is float:
-        NOT_FINITE.extend([True] * (data - data != 0))
-        return data
+        return _number(data)
     if type(data) is not dict or len(data) != 1 or depth <= 0:
         raise WireError("no value")
     ((tag, content),) = data.items()
@@ -121,6 +123,24 @@ def decode(data: Any, resolve: Resolve, depth: int = DEPTH_OF_TESTS) -> Any:
     except (KeyError, TypeError, ValueError, IndexError, ArithmeticError, AttributeError) as error:
         raise WireError(type(error).__name__) from None
     return resolve(tag, content, depth)
+
+
+def _number(value: float) -> float:
+    """Return a float, and note that it is a NaN or infinite; with ``FINITE``, a number instead of it."""
+    if value - value == 0:
+        return value
+    NOT_FINITE.append(True)
+    if not FINITE:
+        return value
+    return NUMBER if value != value else LARGE if value > 0 else -LARGE
+
+
+def _decimal(text: str) -> Decimal:
+    value = Decimal(text)
+    if value.is_finite():
+        return value
+    number = _number(float("nan" if value.is_nan() else text))
+    return Decimal(number) if FINITE else value
 
 
 def _list(content: Any) -> list[Any]:
@@ -225,8 +245,8 @@ READERS: dict[str, Callable[[Any], Any]] = {
     "int": _text(lambda text: int(text, 16)),
     "bytes": _text(bytes.fromhex),
     "bytearray": _text(bytearray.fromhex),
-    "complex": lambda parts: complex(float(parts[0]), float(parts[1])),
-    "Decimal": _text(Decimal),
+    "complex": lambda parts: complex(_number(float(parts[0])), _number(float(parts[1]))),
+    "Decimal": _text(_decimal),
     "Fraction": _text(Fraction),
     "range": lambda parts: range(*_list(parts)[:3]),
     "date": _text(datetime.date.fromisoformat),

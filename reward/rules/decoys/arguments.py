@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from reward.rules.decoys.results import defined
+from reward.rules.decoys.names import defined
 from reward.sandbox import instrument
 from reward.sandbox.source import Tests, function, is_check
 from reward.support.errors import GraderFailed
@@ -20,7 +20,10 @@ from reward.support.errors import GraderFailed
 if TYPE_CHECKING:
     from reward.sandbox.run import TestResult
 
+MARK = "Changed"  # in the reason of a pass (``tests_process/harness.py``)
 FAULT = "the tests decide nothing: functions that empty what they are given pass them"
+CONTAINER = "isinstance(x, (list, dict, set, bytearray)) or hasattr(x, 'fill')"
+NODE = "hasattr(x, '__dict__')"
 EMPTY = "x.fill(0) if hasattr(x, 'fill') else x.clear()"
 LEVEL = "x.fill(1) if hasattr(x, 'fill') else x.__setitem__(slice(None), [x[0]] * len(x))"
 FIRST = "x.fill(2) if hasattr(x, 'fill') else x.__setitem__(slice(None), x[:1])"
@@ -29,12 +32,16 @@ RETURNED = {
     LEVEL: ("copy.copy(x)", "x[0]", "True", "sum(x)", "0"),
     FIRST: ("copy.copy(x)", "x[0]", "True"),
 }
+# Of nodes of lists and trees: they lose what hangs on them, and their values.
+CUT = "held = vars(x); held.update((n, None) for n in held if type(held[n]) is type(x)); v = [*held.values()][0]"
+ZERO = f"{CUT}; held.update((n, 0) for n in held if type(held[n]) is int)"
+RETURNED_OF_NODES = {CUT: ("x", "v", "[v]", "1", "True"), ZERO: ("x", "0", "False", "[0]", "None")}
 DECOY = """
 import contextlib, copy
 def call(*args, **kwargs):
     left = []
     for x in (*args, *kwargs.values()):
-        if isinstance(x, (list, dict, set, bytearray)) or hasattr(x, "fill"):
+        if {is_spoilt}:
             with contextlib.suppress(Exception):
                 {change}
                 left.append(x)
@@ -51,16 +58,23 @@ def believes_changes(tests: str, setup: str, helpers: str, entry: str) -> bool:
     row = Tests(tests, setup, helpers, entry)
     job = {"tests": tests, "setup": setup, "helpers": helpers, "entry_point": entry, "plan": instrument.plan(row)}
     names = "\n".join(f"{name} = call" for name in defined(row))
+    has_nodes = any(isinstance(node, ast.ClassDef) for text in (setup, helpers, tests) for node in ast.parse(text).body)
+    kinds = {CONTAINER: RETURNED} | ({NODE: RETURNED_OF_NODES} if has_nodes else {})
     programs = (
-        f"{DECOY.format(change=change, returned=each)}{names}" for change, values in RETURNED.items() for each in values
+        f"{DECOY.format(is_spoilt=kind, change=change, returned=each)}{names}"
+        for kind, table in kinds.items()
+        for change, values in table.items()
+        for each in values
     )
     for each in programs:
         try:
             result = run_tests({"code": each, **job})
         except GraderFailed:
             continue
-        if result.passed or result.timeout:  # of one that hangs all may, at ten seconds each
-            return result.passed
+        if result.timeout:  # of one that hangs all may, at ten seconds each
+            return False
+        if result.passed and MARK in result.reason:
+            return True
     return False
 
 
@@ -102,6 +116,14 @@ def _outside_slices(node: ast.AST) -> Iterator[ast.AST]:
     yield node
     for child in [node.value] if isinstance(node, ast.Subscript) else ast.iter_child_nodes(node):
         yield from _outside_slices(child)
+
+
+def fault(job: dict[str, Any]) -> str:
+    """Return why the tests of a job decide nothing: they look at changed arguments alone, and any changes will do."""
+    if "tests" not in job:
+        return ""
+    row = (job["tests"], job["setup"], job["helpers"], job["entry_point"] or "")
+    return FAULT if tests_in_place(*row) and believes_changes(*row) else ""
 
 
 def verdict(passed: "TestResult", job: dict[str, Any]) -> "TestResult":

@@ -12,8 +12,9 @@ import re
 from functools import lru_cache
 from typing import Any
 
+from reward.rules.decoys import constants
+from reward.rules.decoys.names import defined
 from reward.sandbox import instrument, source, source_faults
-from reward.sandbox.free_names import ALIASES, is_library
 from reward.sandbox.source import Tests
 from reward.support.errors import GraderFailed
 
@@ -87,7 +88,9 @@ def _fault(tests: str, setup: str, helpers: str, entry: str) -> str:
     job = {"tests": tests, "setup": setup, "helpers": helpers, "entry_point": entry, "plan": instrument.plan(row)}
     try:
         results = [run_tests({"code": code, **job}) for code in decoys(row)]
-        return FAULT if all(each.passed or each.reason == UNCHECKED for each in results) else ""
+        if all(each.passed or each.reason == UNCHECKED for each in results):
+            return FAULT
+        return constants.fault(row, job)
     except GraderFailed as error:
         return next((str(error)[str(error).index(mark) :] for mark in VAIN if mark in str(error)), "")
 
@@ -113,15 +116,6 @@ def decoys(tests: Tests) -> tuple[str, str]:
     read = {node.attr for node in tests.nodes if isinstance(node, ast.Attribute)} | {*entry}
     sets = f"READ, CALLED, AWAITED = {sorted(read)!r}, {sorted(called)!r}, {sorted(awaited)!r}"
     return "\n".join([TRUE, *lines]), "\n".join([sets, FALSE, *lines])
-
-
-def defined(tests: Tests) -> list[str]:
-    """Return the names that the tests ask of the code."""
-    names = {name for name in tests.free | tests.of_solution if name.isidentifier() and name != "solution"}
-    names = {name for name in names if not is_library(ALIASES.get(name, name))}
-    names |= {*re.findall(r"\w+", tests.entry)[:1]}  # of Solution().solve, Solution
-    called = {source.function(node) for node in tests.nodes if isinstance(node, ast.Call)}
-    return sorted(names or tests.asked & called)  # a task of MBPP asks for a function named sum
 
 
 def _awaited(tests: Tests) -> set[str]:

@@ -18,7 +18,8 @@ def run(job: dict[str, Any], link: Link) -> None:
     ``job`` has ``code`` and one of: ``tests`` (source), with ``entry_point`` where they define ``check(candidate)``;
     ``inputs`` and ``outputs`` of a program; those of a function, ``fn_name``. ``tests`` come with ``setup``,
     ``helpers``, ``plan`` (``source.plan``) and ``owed``, the names that the code is to define. With ``frozen`` the
-    arguments stay as the tests gave them, whatever the code makes of them.
+    arguments stay as the tests gave them, whatever the code makes of them; with ``finite`` numbers stand in for what
+    the code returns that is not finite.
 
     Raises:
         Stopped: the time was over, whatever the tests made of it.
@@ -26,7 +27,8 @@ def run(job: dict[str, Any], link: Link) -> None:
         BaseException: a test fails, or the code does.
     """
     wire.READ_ARRAY.append(arrays.guarded)
-    link.frozen = job.get("frozen") is True
+    link.frozen = link.records.frozen = job.get("frozen") is True
+    wire.FINITE.extend([True] * (job.get("finite") is True))
     gc.freeze()  # a collection would copy all pages that are shared with the server
     signal.signal(signal.SIGALRM, link.stop)
     left, _ = signal.getitimer(signal.ITIMER_REAL)

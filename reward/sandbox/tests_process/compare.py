@@ -27,6 +27,8 @@ def _lines(text: str) -> list[str]:
 def _same_line(left: str, right: str) -> bool:
     if left == right:
         return True
+    if any(each.isspace() and not each.isascii() for each in left):  # a space of another kind is no blank
+        return False
     words, wanted = left.split(), right.split()
     return len(words) == len(wanted) and all(map(_same_word, words, wanted))
 
@@ -95,5 +97,7 @@ def _same(result: Any, wanted: Any) -> bool:
         return isinstance(result, list) and len(result) == len(wanted) and all(map(_same, result, wanted))
     if isinstance(wanted, dict) and isinstance(result, dict):
         texts = {str(key): value for key, value in result.items()}  # JSON has no other keys
-        return len(texts) == len(wanted) and all(key in texts and _same(texts[key], wanted[key]) for key in wanted)
+        if not len(texts) == len(result) == len(wanted):  # 1 and "1" are two keys
+            return False
+        return all(key in texts and _same(texts[key], wanted[key]) for key in wanted)
     return bool(result == wanted)

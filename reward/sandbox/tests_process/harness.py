@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from reward.sandbox import lockdown
+from reward.sandbox import lockdown, wire
 from reward.sandbox.code_process.jail import Jail
 from reward.sandbox.tests_process import checks, folders
 from reward.sandbox.tests_process.errors import Stopped, Unsupported
@@ -24,7 +24,8 @@ from reward.sandbox.tests_process.remote import Link
 from reward.worker_pool import forkserver, parent_death
 
 CALLS, REPLIES = 3, 4
-CHANGED = "Changed"  # the reason of a pass in which the code has changed arguments that the tests gave it
+# In the reason of a pass: the code has changed arguments that the tests gave it; has returned a NaN or an infinity.
+CHANGED, NOT_FINITE = "Changed", "NotFinite"
 
 
 @dataclass(frozen=True)
@@ -98,7 +99,8 @@ def _verdict(job: dict[str, Any], link: Link) -> dict[str, Any]:
         # Not its text: that may be asked of the code, which need not answer, and may hold what the tests wanted, which
         # the server is not to remember (``frames.wipe``).
         return {"value": {"passed": False, "timeout": False, "reason": forkserver.printable(type(error).__name__)}}
-    return {"value": {"passed": True, "timeout": False, "reason": CHANGED * link.changed}}
+    reason = CHANGED * (link.changed or link.records.changed) + NOT_FINITE * bool(wire.NOT_FINITE)
+    return {"value": {"passed": True, "timeout": False, "reason": reason}}
 
 
 def _is_verdict(value: Any) -> bool:

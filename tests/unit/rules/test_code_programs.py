@@ -12,12 +12,20 @@ from reward.checks import reward_check
 from reward.entry import compute_score
 from reward.rules import RULES, code_tests
 from reward.support.errors import GroundTruthError
-from tests.attacks import honest_programs, honest_python, programs, programs_of_data_sets, programs_of_values
-from tests.attacks.programs import ANY_CHANGE, HANGING, NO_OUTPUT, RIGHT, TESTS, THEIR_OWN_FAULT, UNDECIDED, WRONG
+from tests.attacks import (
+    honest_programs,
+    honest_python,
+    programs,
+    programs_of_data_sets,
+    programs_of_limits,
+    programs_of_values,
+)
+from tests.attacks.programs import ANY_CHANGE, HANGING, NO_OUTPUT, RIGHT, TESTS, THEIR_OWN_FAULT, WRONG
 from trainer import ROOT
 
-ATTACKS = programs.ATTACKS | programs_of_data_sets.ATTACKS | programs_of_values.ATTACKS
-HONEST = honest_programs.HONEST | honest_python.HONEST | programs_of_data_sets.HONEST
+ATTACKS = programs.ATTACKS | programs_of_data_sets.ATTACKS | programs_of_values.ATTACKS | programs_of_limits.ATTACKS
+HONEST = honest_programs.HONEST | honest_python.HONEST | programs_of_data_sets.HONEST | programs_of_limits.HONEST
+UNDECIDED = programs.UNDECIDED | programs_of_limits.UNDECIDED
 UNSCORED = programs.UNSCORED | programs_of_data_sets.UNSCORED
 
 
@@ -34,8 +42,8 @@ def attacked() -> dict[str, dict[str, float]]:
 
 def test_there_are_many_attacks_and_all_are_programs() -> None:
     assert len(ATTACKS) >= 200
-    for name, (code, _, _) in ATTACKS.items():
-        compile(code, name, "exec")
+    for name, (code, _, extra) in ATTACKS.items():
+        compile(extra.get("code_prompt", "") + code, name, "exec")
 
 
 @pytest.mark.parametrize("name", ATTACKS)
@@ -116,7 +124,9 @@ def test_tests_that_fail_by_themselves_leave_code_unscored(name) -> None:
 
 
 @pytest.mark.parametrize("name", ANY_CHANGE)
-def test_a_pass_of_tests_that_any_change_passes_is_unscored(name) -> None:
+def test_tests_that_any_change_passes_are_refused_and_unscored(name) -> None:
+    with pytest.raises(GroundTruthError, match="decide nothing"):
+        RULES["code"].examine(ANY_CHANGE[name], {})
     for code in ("def f(x): x.sort()", "def f(x): x.clear()"):
         result = grade(code, ANY_CHANGE[name], {})
         assert (result["score"], result["unscored"]) == (0.0, 1.0)

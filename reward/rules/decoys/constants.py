@@ -1,0 +1,115 @@
+"""Decoys that return something empty whatever they are asked, or raise: tests may look at items or errors alone.
+
+``set(f(x)) <= {1, 2}`` and ``f(x) == sorted(f(x))`` hold for an empty list, as does a loop over the items of one. Where
+tests name nothing empty as what is due, code that returns it has not been tested; nor has code that raises what they
+catch, where they never ask for an error.
+"""
+
+import ast
+import builtins
+from collections.abc import Mapping
+from typing import Any
+
+from reward.rules.decoys.names import defined
+from reward.sandbox.source import Tests, forbids, function
+from reward.support.errors import GraderFailed
+
+EMPTY = ("[]", "set()", "''", "{}", "()")
+SCALAR = "False"  # what passes beside something empty is asked for by truth: ``not f(7)``
+NOTHING = "the tests decide nothing: functions that return something empty pass them"
+RAISES = "the tests decide nothing: functions that raise what they catch pass them"
+
+
+def fault(tests: Tests, job: Mapping[str, Any]) -> str:
+    """Return why tests decide nothing; empty where they do."""
+    if _compares_a_call(tests):
+        return ""
+    if (
+        not _wants_nothing(tests)
+        and any(_passes(tests, job, f"return {each}") for each in EMPTY)
+        and not _passes(tests, job, f"return {SCALAR}")
+    ):
+        return NOTHING
+    raised = [] if _wants_an_error(tests) else [f"raise {each}" for each in _caught(tests)]
+    return RAISES if any(_passes(tests, job, each) for each in raised) else ""
+
+
+def _passes(tests: Tests, job: Mapping[str, Any], body: str) -> bool:
+    from reward.sandbox.run import run_tests
+
+    names = "\n".join(f"{name} = call" for name in defined(tests))
+    try:
+        return run_tests({"code": f"def call(*args, **kwargs): {body}\n{names}", **job}).passed
+    except GraderFailed:
+        return False
+
+
+def _compares_a_call(tests: Tests) -> bool:
+    """Whether a check that is always reached holds a result against something that is not empty: ``f(1) == 2``."""
+    asked = {*defined(tests), *tests.entry.split(".")[-1:], "candidate"}
+    bodies = [tests.tree, *(node for node in tests.nodes if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)))]
+    for node in (each for body in bodies for each in body.body):
+        check = node.test if isinstance(node, ast.Assert) else None
+        if not isinstance(check, ast.Compare) or not isinstance(check.ops[0], (ast.Eq, ast.Is)):
+            continue
+        sides = (check.left, check.comparators[0])
+        calls = [each for each in sides if isinstance(each, ast.Call) and function(each) in asked]
+        if len(calls) == 1 and any(_is_something(each) for each in sides if each is not calls[0]):
+            return True
+    return False
+
+
+def _is_something(node: ast.expr) -> bool:
+    try:
+        value = ast.literal_eval(node)
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        return False
+    return bool(value) or value == 0 or value is None
+
+
+def _wants_nothing(tests: Tests) -> bool:
+    """Whether they say that something empty, or nothing, may be due."""
+    for node in tests.nodes:
+        sides: list[ast.expr] = []
+        if isinstance(node, ast.Compare) and isinstance(node.ops[0], (ast.Eq, ast.Is, ast.In)):
+            sides = [node.left, *node.comparators]
+            sides += [part for each in sides if isinstance(each, (ast.Tuple, ast.List, ast.Set)) for part in each.elts]
+        elif isinstance(node, ast.Call) and function(node).startswith("assert"):
+            sides = [*node.args]
+        if any(map(_is_nothing, sides)):
+            return True
+    return False
+
+
+def _is_nothing(node: ast.AST) -> bool:
+    if isinstance(node, ast.Constant):
+        return not node.value
+    if isinstance(node, ast.Call):
+        return function(node) in ("list", "set", "dict", "tuple", "str", "frozenset") and not node.args
+    if isinstance(node, ast.Dict):
+        return not node.keys
+    return isinstance(node, (ast.List, ast.Tuple)) and not node.elts
+
+
+def _caught(tests: Tests) -> list[str]:
+    """Return the built-in exceptions that handlers of theirs name; one without a name catches all."""
+    names: set[str] = set()
+    for node in tests.nodes:
+        if isinstance(node, ast.ExceptHandler):
+            kinds = ast.walk(node.type) if node.type else [ast.Name("Exception")]
+            names |= {str(getattr(each, "id", "")) for each in kinds}
+    found = {name for name in names if isinstance(getattr(builtins, name, None), type)}
+    return sorted(found - {"AssertionError", "BaseException"})
+
+
+def _wants_an_error(tests: Tests) -> bool:
+    """Whether an error may be due: ``raises``, ``assert False``, ``raise``, a ``try`` that compares no results."""
+    named = (function(node) for node in tests.nodes if isinstance(node, ast.Call))
+    tries = [node for node in tests.nodes if isinstance(node, ast.Try) and node.handlers]
+    return (
+        any("aises" in name for name in named)
+        or any(isinstance(node, ast.Raise) or forbids(node) for node in tests.nodes)
+        or not all(
+            any(isinstance(each, ast.Compare) for part in node.body for each in ast.walk(part)) for node in tries
+        )
+    )
