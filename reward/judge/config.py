@@ -30,6 +30,7 @@ Tokens = Annotated[int, Number(1, ": {value}: a whole number from 1 to 1,000,000
 Characters = Annotated[int, Number(100, AMOUNT % 100)]
 Seconds = Annotated[float, Number(0.001, AMOUNT % 0.001)]
 Limit = Annotated[float | None, Number(1, OR_NULL % 1)]
+TokenLimit = Annotated[int | None, Number(1, OR_NULL % 1)]
 Temperature = Annotated[float | None, Number(0, ": {value}: a number from 0 to 2 is wanted, or null for none", 2)]
 SmallLimit = Annotated[float | None, Number(0.001, OR_NULL % 0.001)]
 
@@ -98,7 +99,7 @@ class JudgeFile:
     on_failure: Annotated[str, OneOf(("unscored", "wait", "raise"), ALLOWED)] = "unscored"
     wait_limit: Seconds = 1_800.0
     money_budget: SmallLimit = None
-    token_budget: Limit = None
+    token_budget: TokenLimit = None
     at_limit: Annotated[str, OneOf(("stop", "continue"), ALLOWED)] = "stop"
     prices: Annotated[Mapping[Annotated[str, Via(str)], ModelPrice], empty(dict)] = field(default_factory=dict)
     cache: Text = ""

@@ -6,7 +6,7 @@ import os
 import select
 import sys
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO
 
@@ -114,6 +114,20 @@ class LogPipe:
         with contextlib.suppress(OSError):  # on a full disk the process goes on
             self._log.write(_changed(text, scrub))
             self._log.flush()
+
+
+@contextlib.contextmanager
+def redact_descriptors() -> Iterator[None]:
+    """Scrub also what goes to stdout and stderr past Python's streams: by ``os.write``, by programs started here."""
+    with contextlib.ExitStack() as stack:
+        for stream, number in ((sys.stdout, 1), (sys.stderr, 2)):
+            own = stack.enter_context(os.fdopen(os.dup(number), "wb"))
+            pipe = stack.enter_context(LogPipe(own))
+            stack.callback(os.dup2, own.fileno(), number)
+            stack.callback(stream.flush)
+            stream.flush()
+            os.dup2(pipe.fd, number)
+        yield
 
 
 def _changed(text: bytes, change: Callable[[str], str]) -> bytes:

@@ -61,7 +61,8 @@ PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 USER_INFO = re.compile(r"://([^\s/@:]*):([^\s/@]+)@")
 URL_PATH = re.compile(r"^\w+://[^/]+(/.{7,})")
 SETTING = re.compile(r"(?:pass(?:word|wd)?|pwd|secret|token|\w*key)\s*=\s*([^;&,\s]+)", re.I)  # Server=db;Password=x
-GAP = r"[\s│|>]*"  # where a message was wrapped, perhaps in a frame
+BREAK = r"(?:[\s│|>]|\x1b\[[\d;]*m)"  # where a message was wrapped, perhaps in a frame, or coloured
+GAP = f"{BREAK}*"
 
 
 @functools.lru_cache(maxsize=4096)
@@ -179,10 +180,10 @@ def hide(text: str) -> str:
     for form in _hidden(environment):
         if form in text:
             text = text.replace(form, MASK)
-    if "\n" in text:
-        joined = re.sub(GAP, "", text)
+    if "\n" in text or "\x1b" in text:
+        joined = re.sub(f"{BREAK}+", "", text)
         for _, value in _secrets(environment):
-            plain = re.sub(GAP, "", value)
+            plain = re.sub(f"{BREAK}+", "", value)
             if len(plain) >= SHORTEST and plain in joined:
                 text = re.sub(GAP.join(map(re.escape, plain)), MASK, text)
     return text

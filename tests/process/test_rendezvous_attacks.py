@@ -175,7 +175,16 @@ def test_descriptors_above_1023_serve_as_well(rendezvous) -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
-@pytest.mark.parametrize("hello", [None, [], {}, {"rank": "1"}, {"rank": 1, "host": 1}, "\x1b[2J"])
+NODE = {"rank": 1, "host": "h", "own_address": HERE, "port": 1, "packages": {}, "settings": {}}
+
+
+@pytest.mark.parametrize(
+    "hello",
+    [
+        *(None, [], {}, {"rank": "1"}, {"rank": 1, "host": 1}, "\x1b[2J"),
+        *(NODE | change for change in ({"port": 10**30}, {"port": -1}, {"rank": 10**50}, {"rank": True})),
+    ],
+)
 def test_a_broken_node_with_the_token_brings_nobody_down(rendezvous, capfd, hello) -> None:
     channel = rendezvous_client.connect(HERE, rendezvous.port, HERE, 5)
     channel.send(hello=hello)

@@ -50,8 +50,10 @@ PARTS = {
     "UNICODE_SECRET": ["canary-ünf-16-ключ"],
 }
 BROKEN = """
-import json, os
+import json, os, subprocess
 def compute_score(data_source, solution_str, ground_truth, extra_info=None):
+    os.write(2, (" ".join(os.environ[name] for name in NAMES) + "\\n").encode())
+    subprocess.run(["printenv", *NAMES])
     raise RuntimeError("cannot reach the service with " + " ".join(
         f"{os.environ[name]} {os.environ[name]!r} {json.dumps(os.environ[name])}" for name in NAMES))
 """.replace("NAMES", repr(sorted(CANARIES)))
@@ -137,6 +139,7 @@ def test_every_form_is_found(canaries, name, part) -> None:
 def test_a_wrapped_message_is_seen_as_one(canaries) -> None:
     assert "7f3a91" not in secret.scrub("error: canary-one-\n    7f3a91 is wrong")
     assert "7f3a91" not in secret.scrub("│ error: canary-o │\n│ ne-7f3a91 is wrong │")
+    assert "7f3a91" not in secret.scrub("error: canary-\x1b[1;36mone\x1b[0m-7f3a91 is wrong")  # as rich colours words
 
 
 def test_text_without_secrets_is_left_alone(canaries) -> None:

@@ -2,11 +2,12 @@
 
 import importlib
 import os
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from reward.support.wording import is_folder, shown
-from trainer.settings.knobs import COMMANDS
+from trainer.settings.knobs import COMMANDS, load_knobs
 from trainer.settings.settings import Settings, read_settings
 from trainer.user_error import UserError
 
@@ -16,6 +17,11 @@ NO_EPISODES = {
     "score": "an environment scores its own episodes as they are played: leave out --env",
 }
 OF_RUNS = ("chat", "eval")  # whose reward may be that of the run that they name
+# What scoring reads beside the knobs of judges and reward models; all others are of training.
+OF_SCORE = {
+    *("REWARD_FN", "REWARD_MODEL_PATH", "REWARD_CHECK", "REWARD_TIMEOUT", "USE_API_REWARD", "DEVICE", "DTYPE", "SEED"),
+    *("N_GPUS", "OUTPUT_DIR", "RESULT_PATH", "FORCE", "DRY_RUN", "WHEELHOUSE"),
+}
 NAMES = tuple(words.split()[0] for words in COMMANDS if words)
 
 
@@ -33,8 +39,16 @@ def run(name: str, settings: Settings, words: Sequence[str]) -> int:
         )
     if name in NO_EPISODES and (env := settings.text("ENV_NAME")):
         raise UserError(f"{name} plays no episodes of an environment (--env {shown(env, 160)}): {NO_EPISODES[name]}")
+    if name == "score" and (idle := without_effect_on_scores(settings.given)):
+        print(f"score: given, and without effect here: {idle}", file=sys.stderr)
     status: int = importlib.import_module(f"trainer.commands.{name}").run(settings, words)
     return status
+
+
+def without_effect_on_scores(given: frozenset[str]) -> str:
+    """Return the flags of knobs that were ``given`` and that scoring does not read, joined by commas."""
+    names = {env for env in given - OF_SCORE if not env.startswith("RM_")}
+    return ", ".join(f"--{knob.flag}" for knob in load_knobs() if knob.env in names)
 
 
 def with_what_the_run_was_given(settings: Settings, name: str) -> Settings:

@@ -12,6 +12,7 @@ from reward import row
 from reward import score as offline
 from reward.judge.config import JudgeConfig
 from reward.model.spec import Spec
+from reward.support import redact
 from reward.support.errors import RewardFunctionError
 from reward.support.wording import SYSTEM, expanded, quoted, reason, shown
 from trainer.checks import judge, reward_check
@@ -47,7 +48,8 @@ def run(settings: Settings, words: Sequence[str]) -> int:
     model = reward_model_of(settings)
     try:
         reward = reward_of(settings, model, judged, source)
-        summary = offline.run(source, out, reward, _tell)
+        with redact.redact_descriptors():
+            summary = offline.run(source, out, reward, _tell)
     except (offline.ScoreError, RewardFunctionError) as error:
         raise UserError(str(error)) from None
     except supervisor.Stopped as stopped:

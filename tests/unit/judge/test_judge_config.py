@@ -86,8 +86,12 @@ def test_another_provider_does_not_get_the_files_address(tmp_path) -> None:
         ({"attempts": True}, "config/api_reward_config.yaml: attempts: True: a whole number of 1 or more is wanted"),
         ({"timeout": "1m"}, "config/api_reward_config.yaml: timeout: '1m': a number of 0.001 or more is wanted"),
         (
+            {"token_budget": 1.5},
+            "config/api_reward_config.yaml: token_budget: 1.5: a whole number of 1 or more is wanted, or null for none",
+        ),
+        (
             {"token_budget": 0},
-            "config/api_reward_config.yaml: token_budget: 0: a number of 1 or more is wanted, or null",
+            "config/api_reward_config.yaml: token_budget: 0: a whole number of 1 or more is wanted, or null",
         ),
         ({"on_failure": "zero"}, "config/api_reward_config.yaml: on_failure: 'zero': allowed: unscored, wait, raise"),
         ({"scoring_prompt": "{prompt}"}, "config/api_reward_config.yaml: scoring_prompt: it must hold {response}"),

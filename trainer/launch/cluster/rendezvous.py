@@ -247,7 +247,9 @@ def _is_reached(address: str, port: int) -> bool:
 def _facts(said: Any) -> dict[str, Any]:
     """Return what a machine says of itself, if it has the form without which it cannot be named nor reached."""
     kinds = {"rank": int, "host": str, "own_address": str, "port": int} | dict.fromkeys(("packages", "settings"), dict)
-    if not isinstance(said, dict) or any(not isinstance(said.get(key), kind) for key, kind in kinds.items()):
+    if not isinstance(said, dict) or any(type(said.get(key)) is not kind for key, kind in kinds.items()):
+        raise ConnectionError(NOT_A_NODE)
+    if not (0 <= said["rank"] < 1 << 31 and 0 < said["port"] < 1 << 16):
         raise ConnectionError(NOT_A_NODE)
     return said
 

@@ -7,7 +7,7 @@ from reward.composite.config import Section
 from reward.support.nearest import nearest
 from reward.support.schema import parse
 from trainer.settings.knobs import load_knobs
-from trainer.settings.verl_schema import types, values
+from trainer.settings.verl_schema import types, values, vllm_arguments
 
 COMPOSITE = "reward.custom_reward_function.reward_kwargs.composite"
 
@@ -26,6 +26,8 @@ def of_setting(key: str, value: object, known: Mapping[str, object], new: bool) 
         return [no_such(key, known)]
     if (section := key.partition(".")[0]) in MOVED:
         return [f"{key}: verl does not read {section} any more; take {MOVED[section]}"]
+    if lines := vllm_arguments.faults(key, value):
+        return lines
     if key == COMPOSITE or key.startswith(f"{COMPOSITE}."):
         return _of_composite(key, value)
     now = known.get(key)

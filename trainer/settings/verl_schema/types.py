@@ -104,7 +104,7 @@ def classes() -> Mapping[str, Mapping[str, Kind]]:
             node, kinds[name] = nodes[name], {}
             for base in node.bases:
                 kinds[name] |= fields(base.id) if isinstance(base, ast.Name) else {}
-            kinds[name] |= {statement.target.id: _field(statement, nodes) for statement in _annotated(node)}
+            kinds[name] |= {statement.target.id: field_kind(statement, nodes) for statement in annotated(node)}
             for field, choices in _asserted(node):
                 if field in kinds[name]:
                     kinds[name][field] = replace(kinds[name][field], choices=choices)
@@ -115,13 +115,15 @@ def classes() -> Mapping[str, Mapping[str, Kind]]:
     return {name: kinds for name, kinds in kinds.items() if kinds}
 
 
-def _annotated(node: ast.ClassDef) -> Iterator[Any]:
+def annotated(node: ast.ClassDef) -> Iterator[Any]:
+    """Yield the fields of a dataclass."""
     for statement in node.body:
         if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
             yield statement
 
 
-def _field(node: ast.AnnAssign, sections: Mapping[str, Any]) -> Kind:
+def field_kind(node: ast.AnnAssign, sections: Mapping[str, Any]) -> Kind:
+    """Return the kind of a field of a dataclass, by its annotation and its default."""
     kind = _kind(node.annotation, sections)
     value = node.value.value if isinstance(node.value, ast.Constant) else None
     if isinstance(node.value, ast.UnaryOp) and isinstance(node.value.operand, ast.Constant):  # -1
