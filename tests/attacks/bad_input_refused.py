@@ -287,6 +287,7 @@ TYPED: tuple[tuple[str | tuple[str, ...], str], ...] = (
     ("--output_dir /proc/x", "/proc"),
     (("--dry_run", "--run_name", "x" * 300), "--run_name"),
     ("--dry_run --run_name .", "--run_name"),
+    ("--dry_run --run_name -x", "--run_name"),
     ("--dry_run --run_name ..", "--run_name"),
     ("--dry_run --run_name /", "--run_name"),
     ("eval builtin:tiny --out {f}/empty.jsonl", "is there already"),

@@ -59,6 +59,8 @@ def name_fault(name: str) -> str:
     """Return why no run can be called so; empty where one can."""
     if Path(name).name != name or name in (".", ".."):
         return "a name of one folder, without slashes"
+    if name.startswith("-"):
+        return "it begins with a dash, as flags do; leave that out"
     if not name.isprintable():
         return "it has characters that cannot be printed; take them out"
     size = len(os.fsencode(name))
