@@ -38,12 +38,12 @@ class Same:
         elif len(self.ranges) < RANGES:
             self.ranges.append([row, row])
 
-    def words(self) -> str:
+    def phrase(self) -> str:
         """Return them: ``row 3``, or ``rows 2-40, 44 and 7 more``."""
-        told = [f"{first}-{last}" if last > first else str(first) for first, last in self.ranges]
-        rest = self.count - sum(last - first + 1 for first, last in self.ranges)
+        spans = [f"{first}-{last}" if last > first else str(first) for first, last in self.ranges]
+        uncounted = self.count - sum(last - first + 1 for first, last in self.ranges)
         one = self.count == 1
-        return f"row{'' if one else 's'} {', '.join(told)}" + (f" and {rest:,} more" if rest else "")
+        return f"row{'' if one else 's'} {', '.join(spans)}" + (f" and {uncounted:,} more" if uncounted else "")
 
 
 @dataclass
@@ -75,6 +75,6 @@ class Faults:
             return
         lines = []
         for (file, name, message), same in self.kinds.items():
-            place = f"{shown(file)}: {same.words()}" if same.count else shown(file)
+            place = f"{shown(file)}: {same.phrase()}" if same.count else shown(file)
             lines.append(f"{place}: {name}: {message}" if name else f"{place}: {message}")
         raise DataError(*lines, *([f"... and {self.rest:,} more faults in the data"] if self.rest else []))

@@ -13,25 +13,25 @@ def silence(ask: Callable[[float], object]) -> str:
     """Ask the hub by ``ask``, which is given its seconds; return why there is no answer, empty where one came."""
     from huggingface_hub.errors import HfHubHTTPError, HFValidationError
 
-    said = [f"no answer within {SECONDS:g} s"]
+    outcome = [f"no answer within {SECONDS:g} s"]
 
     def run() -> None:
         try:
             ask(SECONDS)
         except HFValidationError:
-            said[0] = ""
+            outcome[0] = ""
         except HfHubHTTPError as error:  # an answer: there is no such, it is not for everybody; or none but a status
             status = getattr(error.response, "status_code", 0)
-            said[0] = f"it answers with status {status}" if status >= 500 else ""
+            outcome[0] = f"it answers with status {status}" if status >= 500 else ""
         except Exception as error:
-            said[0] = _why(error)
+            outcome[0] = _why(error)
         else:
-            said[0] = ""
+            outcome[0] = ""
 
     asking = threading.Thread(target=run, daemon=True)
     asking.start()
     asking.join(SECONDS)
-    return said[0]
+    return outcome[0]
 
 
 def _why(error: BaseException) -> str:

@@ -251,7 +251,7 @@ def _hub_config(name: str) -> dict[str, object]:
     except HFValidationError:
         why = "neither a folder on this machine nor a name of the Hugging Face hub (owner/name)"
     except GatedRepoError:
-        why = "the hub gives it only to those who accepted its terms; accept them there and export HF_TOKEN"
+        why = "the hub requires that its terms are accepted; accept them there and export HF_TOKEN"
     except RepositoryNotFoundError:
         why = "the hub has no such model; check the name, or export HF_TOKEN if it is private"
     except Exception as error:

@@ -66,17 +66,17 @@ def prepare(data: str, val_data: str, cache: Path, rules: bool = True, most: int
     if not val_data and sources.has_own_split(data):
         val_data = data
     faults = Faults()
-    made: list[Converted] = []
+    converted: list[Converted] = []
     try:
-        made.append(_one(data, "train", cache, rules, faults, most, to_split=not val_data))
+        converted.append(_one(data, "train", cache, rules, faults, most, to_split=not val_data))
         if val_data:
-            made.append(_one(val_data, "test", cache, rules, faults, most))
+            converted.append(_one(val_data, "test", cache, rules, faults, most))
         faults.raise_any()
         if not val_data:
-            return _split(made[0], cache)
-        return made[0].done(), made[1].done()
+            return _split(converted[0], cache)
+        return converted[0].done(), converted[1].done()
     finally:
-        for source in made:
+        for source in converted:
             if source.part is not None:
                 source.part.unlink(missing_ok=True)
 
@@ -150,7 +150,7 @@ def _is_verls(file: Path) -> bool:
     return set(COLUMNS) <= set(schema.names) and not pa.types.is_string(schema.field("prompt").type)
 
 
-def _digest(source: sources.Source) -> str:
+def _digest(source: sources.DataSource) -> str:
     """Return the hash of the files and of the code that converts and checks them."""
     digest = hashlib.sha256(source.preset.encode())
     converting = [path for folder in (HERE, HERE / "formats") for path in sorted(folder.glob("*.py"))]
@@ -163,7 +163,7 @@ def _digest(source: sources.Source) -> str:
     return digest.hexdigest()[:16]
 
 
-def _raw_rows(source: sources.Source, faults: Faults) -> Iterator[tuple[Path, int, dict[str, Any]]]:
+def _raw_rows(source: sources.DataSource, faults: Faults) -> Iterator[tuple[Path, int, dict[str, Any]]]:
     """Yield the rows that have a prompt; columns without one are one fault a file, not one a row."""
     without: Counter[tuple[str, str]] = Counter()
     for file in source.files:
@@ -176,7 +176,7 @@ def _raw_rows(source: sources.Source, faults: Faults) -> Iterator[tuple[Path, in
         faults.add(path, None, "", f"{message} (rows: {count:,})")
 
 
-def _scan(source: sources.Source, split: str, rules: bool, faults: Faults, writer: Any) -> None:
+def _scan(source: sources.DataSource, split: str, rules: bool, faults: Faults, writer: Any) -> None:
     """Read all rows, note every fault, write what is right."""
     unknown: Counter[str] = Counter()
     index, batch = 0, []
@@ -253,7 +253,7 @@ def _joined(prompt: Any) -> str:
 
 
 @contextmanager
-def _progress(source: sources.Source) -> Iterator[Callable[[int], None]]:
+def _progress(source: sources.DataSource) -> Iterator[Callable[[int], None]]:
     """Show rows read, on a terminal."""
     if not sys.stderr.isatty():
         yield lambda rows: None

@@ -55,36 +55,36 @@ def _is_message(message: Any) -> bool:
     return isinstance(message, dict) and message.get("role") in ROLES and isinstance(message.get("content"), str)
 
 
-def extra(given: Any, index: int, split: str, note: Note) -> Row:
+def extra(raw: Any, index: int, split: str, note: Note) -> Row:
     """Return ``extra_info`` in the one form that all rows of the file share."""
-    if isinstance(given, str) and given.strip():
+    if isinstance(raw, str) and raw.strip():
         try:
-            given = json.loads(given)
+            raw = json.loads(raw)
         except ValueError:
             note("extra_info", "an object is wanted, not a text that is no JSON")
-            given = None
+            raw = None
         except RecursionError:
-            given = DEEP
-        if is_too_deep(given):
+            raw = DEEP
+        if is_too_deep(raw):
             note("extra_info", MESSAGE)
-            given = None
-    if given is not None and not isinstance(given, (dict, str)):
-        note("extra_info", f"an object is wanted, not {kind(given)}")
-    rest: Row = dict(given) if isinstance(given, dict) else {}
+            raw = None
+    if raw is not None and not isinstance(raw, (dict, str)):
+        note("extra_info", f"an object is wanted, not {kind(raw)}")
+    more: Row = dict(raw) if isinstance(raw, dict) else {}
     result: Row = {"index": index, "split": split}
     for name in TEXTS:
-        value = rest.pop(name, None)
+        value = more.pop(name, None)
         result[name] = None if value is None else text(value) if not _is_texts(value) else "\n".join(value)
     for name in LISTS:
-        value = rest.pop(name, None)
+        value = more.pop(name, None)
         if isinstance(value, dict):
             value = value.get("text")  # ARC's choices
         if value is not None and not isinstance(value, list):
             note(f"extra_info.{name}", f"a list is wanted, not {kind(value)}")
             value = None
         result[name] = None if value is None else [text(item) for item in value]
-    rest = {name: value for name, value in rest.items() if name not in ("index", "split")}
-    result["more"] = json.dumps(rest, ensure_ascii=False, default=str) if rest else None
+    more = {name: value for name, value in more.items() if name not in ("index", "split")}
+    result["more"] = json.dumps(more, ensure_ascii=False, default=str) if more else None
     return result
 
 
@@ -131,18 +131,18 @@ def normalise(row: Row, index: int, split: str, source: str, note: Note) -> Row 
     truth, model = row.get("ground_truth"), row.get("reward_model")
     if truth is None and isinstance(model, dict):
         truth = model.get("ground_truth")
-    given = row.get("extra_info")
+    extra_info = row.get("extra_info")
     return {
         "data_source": name,
         "prompt": chat,
-        "reward_model": {"style": "rule", "ground_truth": text(_position_of_label(truth, given))},
-        "extra_info": extra(given, index, split, note),
+        "reward_model": {"style": "rule", "ground_truth": text(_position_of_label(truth, extra_info))},
+        "extra_info": extra(extra_info, index, split, note),
     }
 
 
-def _position_of_label(truth: Any, given: Any) -> Any:
+def _position_of_label(truth: Any, extra_info: Any) -> Any:
     """The index, from 0, of a truth that is the label ("A", or "1") of one of ARC's choices; else the truth."""
-    choices = given.get("choices") if isinstance(given, dict) else None
+    choices = extra_info.get("choices") if isinstance(extra_info, dict) else None
     labels = [text(label) for label in choices.get("label") or ()] if isinstance(choices, dict) else []
     return labels.index(text(truth)) if text(truth) in labels else truth
 

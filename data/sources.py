@@ -23,7 +23,7 @@ SPLITS = {"train": ("train",), "test": ("validation", "valid", "val", "dev", "te
 
 
 @dataclass(frozen=True)
-class Source:
+class DataSource:
     """Where rows come from: files of this machine."""
 
     spec: str
@@ -36,7 +36,7 @@ class Source:
         return sum(file.stat().st_size for file in self.files)
 
 
-def find(spec: str, split: str, fetch: bool = True) -> Source:
+def find(spec: str, split: str, fetch: bool = True) -> DataSource:
     """Return the files of ``spec``: a file, a folder, or a dataset of the hub (``name[:config][@split]``).
 
     Raises:
@@ -52,12 +52,12 @@ def find(spec: str, split: str, fetch: bool = True) -> Source:
         if not file_kind(path):
             known = f"{', '.join(SUFFIXES)} (all but the last also with .gz)"
             raise DataError(f"{shown(spec)}: not a known kind of file; give {known}, or builtin:arith")
-        return Source(spec, (path.resolve(),))
+        return DataSource(spec, (path.resolve(),))
     if path.is_dir():
         files = _files(path)
         if not files:
             raise DataError(f"{shown(spec)}: the folder has no {', '.join(SUFFIXES)} file")
-        return Source(spec, tuple(_of_split(files, split) if has_own_split(spec) else files))
+        return DataSource(spec, tuple(_of_split(files, split) if has_own_split(spec) else files))
     reference = HUB.fullmatch(spec)
     if reference is None or file_kind(path) or spec.startswith((".", "/", "~")) or "/" not in reference["name"]:
         raise DataError(
@@ -86,7 +86,7 @@ def _of_split(files: list[Path], split: str) -> list[Path]:
     return []
 
 
-def _hub(spec: str, name: str, config: str | None, split: str) -> Source:
+def _hub(spec: str, name: str, config: str | None, split: str) -> DataSource:
     """Fetch (or find in the hub's cache) the parquet of one split; ``datasets`` keeps it."""
     from datasets import load_dataset
     from huggingface_hub import HfApi
@@ -106,4 +106,4 @@ def _hub(spec: str, name: str, config: str | None, split: str) -> Source:
         part = file.with_suffix(f".{os.getpid()}.part")
         dataset.to_parquet(part)
         part.rename(file)
-    return Source(spec, (file,), name)
+    return DataSource(spec, (file,), name)

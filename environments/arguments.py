@@ -21,8 +21,8 @@ def fault(game: type[Game], gymnasium_id: str, args: Mapping[str, Any]) -> str:
     for name, value in args.items():
         if name not in known:
             hint = did_you_mean(name, known)
-            there = f"there are {', '.join(known)}" if known else "it takes none"
-            return f"there is no argument {quoted(name)}; {hint or there}"
+            known_text = f"there are {', '.join(known)}" if known else "it takes none"
+            return f"there is no argument {quoted(name)}; {hint or known_text}"
         if isinstance(known[name], bool) and not isinstance(value, bool):
             return f"{name} is true or false, not {shown(json.dumps(value, ensure_ascii=False), 40)}"
     return ""
@@ -32,6 +32,12 @@ def parameters(game: type[Game], gymnasium_id: str) -> dict[str, Any]:
     """Return the arguments of a game, and of Gymnasium's environment within, with their defaults."""
     inner = gymnasium.spec(gymnasium_id).entry_point
     made_by = (game, load_env_creator(inner) if isinstance(inner, str) else inner)
-    named = [each for function in made_by if function for each in inspect.signature(function).parameters.values()]
+    named = [
+        parameter for function in made_by if function for parameter in inspect.signature(function).parameters.values()
+    ]
     kinds = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
-    return {each.name: each.default for each in named if each.kind not in kinds and each.name not in KITS}
+    return {
+        parameter.name: parameter.default
+        for parameter in named
+        if parameter.kind not in kinds and parameter.name not in KITS
+    }

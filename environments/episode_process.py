@@ -92,11 +92,11 @@ def _serve(connection: socket.socket, begin: Callable[[], Served]) -> None:
         with contextlib.suppress(BrokenPipeError):
             tell({"begun": True})
             try:
-                made, answer = begin()
+                first_answer, answer = begin()
             except EnvironmentFault as fault:
                 tell({"error": str(fault)})
                 return
-            tell(made)
+            tell(first_answer)
             for line in requests:
                 tell(answer(json.loads(line)))
 

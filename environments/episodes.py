@@ -30,7 +30,7 @@ __all__ = ["EpisodeError", "Episodes", "Turn"]
 ROOT = Path(__file__).parents[1]
 LOADING = 60.0  # seconds for importing the environment, beside its time limit
 LONGEST_LINE = 1 << 21  # bytes of an answer
-NO_ANSWER = "its process writes what is no answer to where its answers go"
+NO_ANSWER = "its process writes something else than answers to its answer channel"
 FORM: dict[str, tuple[type, ...]] = {  # of a turn
     "observation": (str,),
     "reward": (float, int),
@@ -245,10 +245,10 @@ class EpisodeProcess:
         Raises:
             EpisodeError: it cannot be.
         """
-        await self._line(f"loading it takes more than {seconds:g} s", seconds)
+        await self._line(f"loading it took more than {seconds:g} s", seconds)
         self.begun = True
-        made = await self._line(f"making the environment takes more than {seconds:g} s (--env_timeout)", seconds)
-        self.rules = str(made.get("rules", ""))
+        made_reply = await self._line(f"making the environment took more than {seconds:g} s (--env_timeout)", seconds)
+        self.rules = str(made_reply.get("rules", ""))
 
     async def ask(self, request: dict[str, Any], seconds: float, flag: str = "--env_timeout") -> dict[str, Any]:
         """Return the answer to ``request``.

@@ -18,7 +18,7 @@ LONGEST = 1000  # turns that are looked ahead: a player who can take more plays 
 
 
 @dataclass
-class Solution:
+class SolvedGame:
     """A game's table, with the values and actions that are best with 0 to ``horizon`` turns left."""
 
     table: Table
@@ -46,10 +46,10 @@ class Solution:
                         onward[action, row, number] = self._index[after]
         values = np.zeros((self.horizon + 1, states))
         best: np.ndarray[Any, Any] = np.zeros((self.horizon + 1, states), dtype=int)
-        for left in range(1, self.horizon + 1):
-            expected = reward + (chances * values[left - 1][onward]).sum(axis=-1)
-            best[left] = np.argmax(expected.round(12), axis=0)  # of equals, always the same
-            values[left] = expected.max(axis=0)
+        for turns_left in range(1, self.horizon + 1):
+            expected = reward + (chances * values[turns_left - 1][onward]).sum(axis=-1)
+            best[turns_left] = np.argmax(expected.round(12), axis=0)  # of equals, always the same
+            values[turns_left] = expected.max(axis=0)
         return values, best
 
     def value(self, state: Any, turns_left: int) -> float:
@@ -71,7 +71,7 @@ def best_return(game: Game, seeds: Sequence[int], horizon: int) -> float | None:
     """
     if isinstance(game, CartPole):
         return float(horizon)  # one a turn: no player can have more, and a steady hand has it all
-    solutions: dict[int, Solution] = {}
+    solutions: dict[int, SolvedGame] = {}
     values = []
     for seed in seeds:
         game.reset(seed=seed)
@@ -79,6 +79,6 @@ def best_return(game: Game, seeds: Sequence[int], horizon: int) -> float | None:
         if table is None:
             return None
         if id(table) not in solutions:
-            solutions[id(table)] = Solution(table, horizon)  # which keeps the table, and so its id
+            solutions[id(table)] = SolvedGame(table, horizon)  # which keeps the table, and so its id
         values.append(solutions[id(table)].value(game.state(), horizon))
     return float(np.mean(values)) if values else None

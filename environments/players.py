@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from environments.games.game import Game, Table
 from environments.make import make
-from environments.optimum import LONGEST, Solution
+from environments.optimum import LONGEST, SolvedGame
 from environments.session import Session
 from environments.spec import EnvSpec
 from environments.text_env import TextEnv, attribute
@@ -22,15 +22,15 @@ class Scripted:
     """Plays a game by its table, or by its rule of thumb; ``mistaken`` by the table of who half knows it."""
 
     mistaken: bool = False
-    _solutions: dict[int, tuple[Table, Solution]] = field(default_factory=dict)
+    _solutions: dict[int, tuple[Table, SolvedGame]] = field(default_factory=dict)
 
     def best_action(self, env: TextEnv, turns_left: int) -> str | None:
         """Return the action that this player takes now; None where it does not know the environment."""
         if isinstance(env, Game):
             number = self._number(env, turns_left)
             return None if number is None else env.actions[number]
-        own = attribute(env, "best_action")
-        return str(own(turns_left)) if callable(own) else None
+        best_action = attribute(env, "best_action")
+        return str(best_action(turns_left)) if callable(best_action) else None
 
     def _number(self, game: Game, turns_left: int) -> int | None:
         table = game.table()
@@ -39,7 +39,7 @@ class Scripted:
         if id(table) not in self._solutions:
             believed = game.mistaken_table() if self.mistaken else table
             # the table is kept with its solution, or its id would be another one's
-            self._solutions[id(table)] = (table, Solution(believed or table, min(max(turns_left, 1), LONGEST)))
+            self._solutions[id(table)] = (table, SolvedGame(believed or table, min(max(turns_left, 1), LONGEST)))
         return self._solutions[id(table)][1].action(game.state(), turns_left)
 
 
@@ -56,8 +56,8 @@ def play(spec: EnvSpec, seeds: range, player: Scripted | None, chance: random.Ra
     session, returns = Session(spec, env), []
     for seed in seeds:
         turn, total = session.reset(seed), 0.0
-        for left in range(spec.max_turns, 0, -1):
-            action = player.best_action(env, left) if player else at_random(env, chance)
+        for turns_left in range(spec.max_turns, 0, -1):
+            action = player.best_action(env, turns_left) if player else at_random(env, chance)
             if action is None:
                 return None
             turn = session.step(action)

@@ -58,7 +58,7 @@ class Probe:
     def line(self) -> str:
         """Return the comparison in one line."""
         if not self.played:
-            late = f"no episode was over after {SECONDS:g} s"
+            late = f"no episode ended within {SECONDS:g} s"
             return late if self.missing else "not compared: the environment names no actions (its attribute actions)"
         means = [f"{name} player {sum(values) / len(values):.2f}" for name, values in self.returns.items() if values]
         text = f"{', '.join(means)} ({len(self.played)} episodes)"
@@ -79,7 +79,7 @@ def probe(spec: EnvSpec, seeds: range = range(SEEDS)) -> Probe:
 async def _probe(spec: EnvSpec, seeds: range) -> Probe:
     playing = _Playing(spec)
     episodes = [playing.play(player, seed) for seed in seeds for player in PLAYERS]
-    tasks = [asyncio.ensure_future(each) for each in (playing.say_anything(seeds[0]), *episodes)]
+    tasks = [asyncio.ensure_future(episode) for episode in (playing.say_anything(seeds[0]), *episodes)]
     try:
         done, late = await asyncio.wait(tasks, timeout=SECONDS, return_when=asyncio.FIRST_EXCEPTION)
         for task in done:
@@ -108,8 +108,8 @@ class _Playing:
         self._compare(seed, await self.episodes.reset(name, seed))
         for turn in range(self.turns):
             await asyncio.sleep(0)  # a game of the kit answers where it is asked: else nothing would be cut by SECONDS
-            left = self.episodes.spec.max_turns - turn if player == "scripted" else 0
-            action = await self.episodes.suggest(name, left, chance)
+            turns_left = self.episodes.spec.max_turns - turn if player == "scripted" else 0
+            action = await self.episodes.suggest(name, turns_left, chance)
             if action is None:
                 break
             answer = await self.episodes.step(name, action)
@@ -127,11 +127,11 @@ class _Playing:
         name = "anything"
         self._compare(seed, await self.episodes.reset(name, seed))
         self._compare(seed, await self.episodes.reset_again(name, seed))
-        for words in NO_ACTIONS:
+        for action_text in NO_ACTIONS:
             try:
-                answer = await self.episodes.step(name, words)
+                answer = await self.episodes.step(name, action_text)
             except EpisodeError as error:
-                raise EpisodeError(f"{error}, at the answer {words!r}, which a model may give too") from None
+                raise EpisodeError(f"{error}, at the answer {action_text!r}, which a model may give too") from None
             if answer.done:
                 break
         await self.episodes.close(name)

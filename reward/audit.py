@@ -48,7 +48,7 @@ class AuditSpec:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class AuditVerdict:
     """What an audit says of one answer: a score, or why there is none."""
 
     score: float | None = None
@@ -63,17 +63,17 @@ class Auditor:
         self._score = scorer(spec)
         self._pool = ThreadPoolExecutor(THREADS)
 
-    def score(self, rows: Sequence[Row]) -> list[Verdict]:
+    def score(self, rows: Sequence[Row]) -> list[AuditVerdict]:
         """Return a verdict for each row; what takes too long has none, and its thread is lost."""
         deadline = time.monotonic() + self.spec.limit(len(rows))
         coming = [self._pool.submit(self._one, row) for row in rows]
-        return [self._verdict(each, deadline) for each in coming]
+        return [self._verdict(future, deadline) for future in coming]
 
-    def _one(self, row: Row) -> Verdict:
+    def _one(self, row: Row) -> AuditVerdict:
         result = score_line(json.dumps(row, default=str).encode(), self._score)
-        return Verdict(result["score"], result["error"] or "")
+        return AuditVerdict(result["score"], result["error"] or "")
 
-    def _verdict(self, coming: "Future[Verdict]", deadline: float) -> Verdict:
+    def _verdict(self, coming: "Future[AuditVerdict]", deadline: float) -> AuditVerdict:
         try:
             return coming.result(max(0.0, deadline - time.monotonic()))
         except TimeoutError:
@@ -81,9 +81,9 @@ class Auditor:
             return late(self.spec)
 
 
-def late(spec: AuditSpec) -> Verdict:
+def late(spec: AuditSpec) -> AuditVerdict:
     """Return the verdict on an answer that was waited for too long."""
-    return Verdict(why=f"the audit gave no score in {spec.seconds:g} s an answer (--reward_timeout)")
+    return AuditVerdict(why=f"the audit gave no score in {spec.seconds:g} s an answer (--reward_timeout)")
 
 
 def scorer(spec: AuditSpec) -> Scorer:

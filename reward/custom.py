@@ -45,9 +45,9 @@ def load(spec: str) -> Function:
         raise RewardFunctionError(f"--reward_fn {shown(spec)}: {what}; give path.py[:name] or module:name") from error
     function = getattr(module, name, None)
     if not callable(function):
-        there = [n for n, v in vars(module).items() if inspect.isfunction(v) and v.__module__ == module.__name__]
+        functions = [n for n, v in vars(module).items() if inspect.isfunction(v) and v.__module__ == module.__name__]
         raise RewardFunctionError(
-            f"--reward_fn {shown(spec)}: no function {shown(name)} there; there are: {', '.join(there) or 'none'}"
+            f"--reward_fn {shown(spec)}: no function {shown(name)} there; there are: {', '.join(functions) or 'none'}"
         )
     _check_signature(spec, function)
     return function  # type: ignore[no-any-return]
@@ -98,7 +98,7 @@ def result(value: Any) -> dict[str, float]:
             raise RewardFunctionError(
                 f"the reward function returned a dict without 'score': {shown(', '.join(map(str, value)))}"
             )
-        numbers = {str(key): _number(str(key), each) for key, each in value.items() if _is_number(each)}
+        numbers = {str(key): _number(str(key), number) for key, number in value.items() if _is_number(number)}
         return numbers | {"score": _number("score", value["score"])}
     return {"score": _number("score", value)}
 

@@ -21,7 +21,7 @@ from reward.support.secret import scrub
 KEYS = ("score", "acc", "unscored", "timeout", "rule_score")
 ZEROS = dict.fromkeys(KEYS, 0.0)
 BESIDE = {"acc", "unscored", "timeout"}  # which every result has in the end
-_told: set[str] = set()
+_warned: set[str] = set()
 logger = logging.getLogger(__name__)
 
 
@@ -105,7 +105,7 @@ async def composite_score(
 
     ``composite`` is the section ``composite_reward`` as JSON. Keys: ``composite_keys``.
     """
-    made, options = _composite(composite)
+    combination, options = _composite(composite)
     sample = Sample(data_source, response, ground_truth, own_extra(extra_info))
     why: list[str] = []
     late: list[float] = []
@@ -125,12 +125,12 @@ async def composite_score(
 
         return ask
 
-    raw = await combining.ask(made, {name: bound(name) for name in COMPONENTS})
-    result = combining.combine(made, raw, {})
+    raw = await combining.ask(combination, {name: bound(name) for name in COMPONENTS})
+    result = combining.combine(combination, raw, {})
     result["timeout"] = max(late, default=0.0)
-    if "rule_score" in made.weights:
+    if "rule_score" in combination.weights:
         result["acc"] = result["rule_score"]
-    if "rm_score" in made.weights:
+    if "rm_score" in combination.weights:
         result["rm_truncated"] = max(cut, default=0.0)
     return result, why
 
@@ -141,9 +141,9 @@ def composite_keys(composite: str) -> tuple[str, ...]:
     ``timeout`` is 1 or 0; with a rule there is ``acc``, its score, which validation reports as the accuracy; with a
     reward model ``rm_truncated``, 1 or 0.
     """
-    made, _ = _composite(composite)
+    combination, _ = _composite(composite)
     more = {"rule_score": "acc", "rm_score": "rm_truncated"}
-    return (*made.keys, "timeout", *(key for name, key in more.items() if name in made.weights))
+    return (*combination.keys, "timeout", *(key for name, key in more.items() if name in combination.weights))
 
 
 async def _ask(name: str, sample: Sample, options: Mapping[str, Any]) -> Mapping[str, float]:
@@ -192,8 +192,8 @@ async def compute_by_function(
 def _tell_of_keys(known: Set[str], keys: Set[str], data_source: str, extra_info: Mapping[str, Any] | None) -> None:
     """Log, once a key, which key a result lacks or has beside those of the rows that were tried before the launch."""
     for key in sorted((known - BESIDE) ^ keys) if len(known) > 1 else ():
-        if key not in _told:
-            _told.add(key)
+        if key not in _warned:
+            _warned.add(key)
             row = (extra_info or {}).get("index", "?")
             what = "lacks, which counts as 0" if key in known else "has beside those of other rows, and is left out"
             logger.warning("--reward_fn: %r is a key that the result for row %s of %r %s", key, row, data_source, what)

@@ -17,7 +17,7 @@ from reward.support.wording import kind
 from reward.zscore import ZScores
 
 THREADS = 2 * (os.cpu_count() or 1)
-OWN = ("acc", "unscored", "timeout")  # beside the score and what a function of the user's returns
+KIT_KEYS = ("acc", "unscored", "timeout")  # beside the score and what a function of the user's returns
 Scorer = Callable[[str, str, Any, dict[str, Any]], Mapping[str, Any]]
 
 
@@ -55,7 +55,7 @@ class Reward:
             from reward.model.client import KEYS as OF_A_MODEL
 
             return OF_A_MODEL
-        return OWN if self.kind == "function" else entry.KEYS
+        return KIT_KEYS if self.kind == "function" else entry.KEYS
 
     @property
     def zscores(self) -> ZScores | None:

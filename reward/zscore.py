@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from reward.composite.combine import Composite, Raw, Result, combine
-from reward.composite.config import Scale
+from reward.composite.config import ComponentScale
 from reward.support.moments import RunningMoments
 
-OF_A_MODEL = Composite({"rm_score": 1.0}, {"rm_score": Scale("zscore")})  # --rm_normalize running, alone
+OF_A_MODEL = Composite({"rm_score": 1.0}, {"rm_score": ComponentScale("zscore")})  # --rm_normalize running, alone
 
 
 class ZScores:
@@ -29,10 +29,10 @@ class ZScores:
         ``composite`` is the section ``composite_reward`` as JSON; ``running_model`` says that a reward model scores
         alone, with ``--rm_normalize running``.
         """
-        made = Composite.of(json.loads(composite)) if composite else None
-        if made is None and running_model:
-            made = OF_A_MODEL
-        return cls(made) if made is not None and made.zscored else None
+        combination = Composite.of(json.loads(composite)) if composite else None
+        if combination is None and running_model:
+            combination = OF_A_MODEL
+        return cls(combination) if combination is not None and combination.zscored else None
 
     def see(self, results: Sequence[Mapping[str, Any]]) -> None:
         """Take in the raw values of the results that have a score."""

@@ -56,7 +56,7 @@ def announce(settings: Settings) -> None:
 
 def prepare(
     settings: Settings, tmp: Path, on_first_failure: Callable[[], None] | None = None
-) -> tuple[run_plan.Plan, folders.Run, DictConfig, str]:
+) -> tuple[run_plan.RunPlan, folders.Run, DictConfig, str]:
     """Check everything, and compose verl's configuration; ``on_first_failure`` as in ``survey``.
 
     The text is what the run takes of memory and disk. What takes how much is said where it does not fit.
@@ -80,29 +80,29 @@ def prepare(
 def dry_run(settings: Settings) -> int:
     """Print the plan and verl's command, write the resolved configuration, and start nothing."""
     tmp = Path("/tmp/ppo-kit-dry-run")
-    checked, made, config, needs = prepare(settings, tmp)
-    redact.make_folder(made.folder)
-    compose.write(config, made.folder / "config.yaml")
-    for line in plan.lines(settings, checked, made, config, needs):
+    checked, run, config, needs = prepare(settings, tmp)
+    redact.make_folder(run.folder)
+    compose.write(config, run.folder / "config.yaml")
+    for line in plan.lines(settings, checked, run, config, needs):
         say(line)
-    say(f"\nverl's command (also in {made.folder / 'command.txt'}):\n{supervisor.write_command(settings, made, tmp)}")
-    say(f"\nthe resolved configuration: {made.folder / 'config.yaml'}\nnothing was started (--dry_run)")
+    say(f"\nverl's command (also in {run.folder / 'command.txt'}):\n{supervisor.write_command(settings, run, tmp)}")
+    say(f"\nthe resolved configuration: {run.folder / 'config.yaml'}\nnothing was started (--dry_run)")
     return 0
 
 
 @contextlib.contextmanager
-def watch(progress: Progress, made: folders.Run) -> Iterator[None]:
+def watch(progress: Progress, run: folders.Run) -> Iterator[None]:
     """Show one live screen where the output is a terminal; else there are the lines that ``progress`` says."""
     if not sys.stdout.isatty() or os.environ.get("TERM", "dumb") == "dumb":
         yield
         return
     progress.watched = True
-    view, console = live_screen.View(progress, made.folder / "rollouts"), Console(file=redact.screen(sys.stdout))
+    view, console = live_screen.View(progress, run.folder / "rollouts"), Console(file=redact.screen(sys.stdout))
     with Live(view, console=console, refresh_per_second=2):  # prints come above it
         yield
 
 
-def run(settings: Settings, head_node: HeadNode) -> int:
+def run_once(settings: Settings, head_node: HeadNode) -> int:
     """Do everything; return the exit status."""
     traces = processes.Traces()
     tmp: Path | None = None
@@ -111,23 +111,23 @@ def run(settings: Settings, head_node: HeadNode) -> int:
         tmp = supervisor.temporary_folder()
         server = supervisor.fork_server(settings, tmp)  # now, as its imports take longer than the checks
         python = server.python if server else None
-        checked, made, config, needs = prepare(settings, tmp, server.end if server else None)
+        checked, run, config, needs = prepare(settings, tmp, server.end if server else None)
         total = int(compose.select(config, "trainer.total_training_steps"))
-        if checked.start.step >= total and made.model.is_dir():
-            say(f"nothing to do: {made.name} was trained to step {checked.start.step}; the model: {made.model}")
-            say("with more --total_steps it goes on")
+        if checked.start.step >= total and run.model.is_dir():
+            say(f"nothing to do: {run.name} was trained to step {checked.start.step}; the model: {run.model}")
+            say("raise --total_steps to continue")
             return 0
-        config.trainer.v1.ppo_kit.nodes_without_shared_output = head_node.assemble(checked, made)
-        lock_fd = made.make_folders(settings)
+        config.trainer.v1.ppo_kit.nodes_without_shared_output = head_node.assemble(checked, run)
+        lock_fd = run.make_folders(settings)
         if checked.start.again:
-            go_on(checked.start, made, config)
-        compose.write(config, made.folder / "config.yaml")
-        supervisor.write_command(settings, made, tmp)
-        supervisor.write_tools(made, checked.tools)
-        for line in plan.lines(settings, checked, made, config, needs):
+            go_on(checked.start, run, config)
+        compose.write(config, run.folder / "config.yaml")
+        supervisor.write_command(settings, run, tmp)
+        supervisor.write_tools(run, checked.tools)
+        for line in plan.lines(settings, checked, run, config, needs):
             say(line)
-        progress = Progress(made.folder, total, say)
-        reporter = run_reporter.RunReporter(made.folder, say)
+        progress = Progress(run.folder, total, say)
+        reporter = run_reporter.RunReporter(run.folder, say)
 
         def on_poll() -> None:
             traces.look()
@@ -137,11 +137,11 @@ def run(settings: Settings, head_node: HeadNode) -> int:
         try:
             events.append(progress.events, "launcher", "launch", step=checked.start.step, total_steps=total)
             if checked.start.step < total:  # else it was ended after its last step
-                head_node.start_ray(made, config, tmp, python)
-                with watch(progress, made), head_node.blamed():
-                    supervisor.train(settings, made, progress, tmp, lock_fd, python, head_node.secret, on_poll)
+                head_node.start_ray(run, config, tmp, python)
+                with watch(progress, run), head_node.blamed():
+                    supervisor.train(settings, run, progress, tmp, lock_fd, python, head_node.secret, on_poll)
             say("exporting the model")
-            folder = supervisor.export(made, environment=supervisor.of_fork(settings, python))
+            folder = supervisor.export(run, environment=supervisor.of_fork(settings, python))
         except tuple(STATES) as ended:
             state = next(state for kind, state in STATES.items() if isinstance(ended, kind))
             reporter.close(progress, None, state, str(ended))
@@ -155,28 +155,28 @@ def run(settings: Settings, head_node: HeadNode) -> int:
         before, after = progress.validations[0], progress.validations[-1]
         say(f"held-out {before.name}: {before} before, {after} after {progress.steps} steps")
     say(f"the trained model: {folder}")
-    say(f"the report: {made.folder / 'report.html'}")
+    say(f"the report: {run.folder / 'report.html'}")
     return 0
 
 
-def go_on(start: resume.Start, made: folders.Run, config: DictConfig) -> None:
+def go_on(start: resume.Start, run: folders.Run, config: DictConfig) -> None:
     """Say where a run goes on and what was changed; make its folder what it was at that step."""
-    where = f"after step {start.step}" if start.checkpoint else "from its beginning, as it has no checkpoint yet"
-    say(f"{made.name} goes on {where}")
-    changed = config_changes.describe(resume.before(made.folder), OmegaConf.to_container(config))
+    where = f"after step {start.step}" if start.checkpoint else "from the beginning, as it has no checkpoint yet"
+    say(f"{run.name}: continuing {where}")
+    changed = config_changes.describe(resume.before(run.folder), OmegaConf.to_container(config))
     if changed:
         say(f"changed since it was last started: {', '.join(changed)}")
-    if made.model.is_dir():  # of the step where it ended before
-        made.model.rename(made.checkpoints / f"model-step-{start.step}")
-    resume.cut(made.folder, start.step if start.checkpoint else None)
+    if run.model.is_dir():  # of the step where it ended before
+        run.model.rename(run.checkpoints / f"model-step-{start.step}")
+    resume.cut(run.folder, start.step if start.checkpoint else None)
 
 
 def train(settings: Settings) -> int:
     """Train, or show what would be done."""
-    if with_trait("command") & settings.given:
+    if with_trait("command") & settings.explicit:
         raise UserError(
-            "--out, --step and --system_prompt: of ./train.sh score, eval, chat and export; where a run writes goes by "
-            "--output_dir and --run_name"
+            "--out, --step and --system_prompt belong to ./train.sh score, eval, chat and export; a run writes where "
+            "--output_dir and --run_name say"
         )
     announce(settings)
     if settings.dry_run:
@@ -197,13 +197,13 @@ def run_with_restarts(settings: Settings, head_node: HeadNode) -> int:
             settings = settings.having(RUN_NAME=folders.new_run(settings).name)
     for count in range(1, most + 1):
         try:
-            return run(settings, head_node)
+            return run_once(settings, head_node)
         except supervisor.AlarmError:
             raise
         except supervisor.RunFailed as failure:
-            say(f"{failure}\nstarting again ({count} of {most}, --max_restarts)")
+            say(f"{failure}\nrestarting ({count} of {most}, --max_restarts)")
             head_node.restart()
-    return run(settings, head_node)
+    return run_once(settings, head_node)
 
 
 def main() -> int:
@@ -212,7 +212,7 @@ def main() -> int:
     processes.become_subreaper()
     supervisor.on_signals()
     try:
-        return run_words(sys.argv[1:])
+        return run_command_line(sys.argv[1:])
     except UserError as error:
         rendezvous_client.tell(os.environ, error.faults)  # where this machine joins a head node
         return fail(error)
@@ -235,20 +235,20 @@ def main() -> int:
         return 1
 
 
-def run_words(words: list[str]) -> int:
-    """Do the command that ``words`` begin with, or train.
+def run_command_line(arguments: list[str]) -> int:
+    """Do the command that ``arguments`` begin with, or train.
 
     Raises:
         UserError: what the person can mend, a file that cannot be read or written among it.
     """
     try:
-        if words and words[0] in commands.NAMES:
-            name, words = words[0], words[1:]
-            things = [word for word in words if "=" not in word or Path(word).exists()]  # all words but overrides
-            overrides = [word for word in words if word not in things]
+        if arguments and arguments[0] in commands.NAMES:
+            name, arguments = arguments[0], arguments[1:]
+            things = [word for word in arguments if "=" not in word or Path(word).exists()]  # all words but overrides
+            overrides = [word for word in arguments if word not in things]
             settings = read_settings(os.environ, overrides, reward_is_complete=name not in commands.OF_RUNS)
             return commands.run(name, settings, things)
-        return train(read_settings(os.environ, words))
+        return train(read_settings(os.environ, arguments))
     except OSError as error:
         if error.filename is None or isinstance(error, BrokenPipeError):
             raise
@@ -262,8 +262,8 @@ def own_fault() -> str:
         handle, path = tempfile.mkstemp(prefix="ppo-kit-fault-", suffix=".txt")
         os.close(handle)
         Path(path).write_text(text, encoding="utf-8", errors="backslashreplace")
-        return f"internal error of the kit, not a fault of the input: please report it with {path}"
-    return f"internal error of the kit, not a fault of the input: please report it with what follows\n{text}"
+        return f"internal error in the kit, not in your input: please report it with {path}"
+    return f"internal error in the kit, not in your input: please report it with what follows\n{text}"
 
 
 def closing(command: Callable[[], int]) -> int:

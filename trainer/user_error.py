@@ -28,5 +28,5 @@ def fail(error: UserError) -> int:
 def shortened(faults: Sequence[str]) -> list[str]:
     """Return the lines of a refusal: each printable and of a readable length, the first ones of many."""
     lines = [shown(fault, LINE) for fault in faults[:MOST_FAULTS]]
-    rest = len(faults) - len(lines)
-    return lines + [f"... and {rest:,} more, shown once these are fixed"] * bool(rest)
+    hidden = len(faults) - len(lines)
+    return lines + [f"... and {hidden:,} more, shown once these are fixed"] * bool(hidden)

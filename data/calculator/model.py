@@ -36,7 +36,7 @@ LEARNING_RATE = 2e-3
 SHARP = 6  # of the frequencies of a head's positions: those that tell a token from the next
 LEAD = 8.0  # what each of them adds to the score of the token that a head begins by looking at
 # A word with the blank before it; each digit alone, so that numbers are copied digit by digit.
-WORDS = r"\s?[A-Za-z]+|\d|\s?[^\sA-Za-z\d]+|\s+"
+WORD_PATTERN = r"\s?[A-Za-z]+|\d|\s?[^\sA-Za-z\d]+|\s+"
 ROLES = ("<|tools|>", *tiny.ROLES, "<|tool|>")
 CALL = ("<tool_call>", "</tool_call>")
 CHAT_TEMPLATE = (
@@ -80,9 +80,9 @@ def rendered(talk: list[Message]) -> str:
 def build_tokenizer() -> PreTrainedTokenizerFast:
     """Return a tokenizer of bytes and of the words of the teacher's conversations; the same for every seed."""
     tokenizer = Tokenizer(models.BPE())
-    words = pre_tokenizers.Split(Regex(WORDS), "isolated")
+    split_words = pre_tokenizers.Split(Regex(WORD_PATTERN), "isolated")
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
-        [words, pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)]
+        [split_words, pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)]
     )
     tokenizer.decoder = decoders.ByteLevel()
     added = [AddedToken(text, special=text not in CALL) for text in (tiny.END, tiny.PAD, *ROLES, *CALL)]

@@ -93,5 +93,8 @@ def _code(spec: EnvSpec) -> bytes:
     """Return what the rows are made by: this file, the games with their rules, and a user's file."""
     folder = HERE.parents[1] / "environments"
     files = [Path(__file__), *sorted(path for path in folder.rglob("*") if path.suffix in (".py", ".txt"))]
-    own = Path(spec.name.rpartition(":")[0])
-    return b"".join(path.read_bytes() for path in [*files, *([own] if own.suffix == ".py" and own.is_file() else [])])
+    user_file = Path(spec.name.rpartition(":")[0])
+    return b"".join(
+        path.read_bytes()
+        for path in [*files, *([user_file] if user_file.suffix == ".py" and user_file.is_file() else [])]
+    )

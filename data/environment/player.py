@@ -43,11 +43,11 @@ LEARNING_RATE = 2e-3
 
 
 @dataclass
-class Conversation:
+class TeacherConversation:
     """What was said: what the model reads, and what the teacher answers, by turns."""
 
-    heard: list[str] = field(default_factory=list)
-    said: list[str] = field(default_factory=list)
+    observations: list[str] = field(default_factory=list)
+    actions: list[str] = field(default_factory=list)
     surprise: list[float] = field(default_factory=list)  # of a turn: -log of the teacher's own probability for it
 
 
@@ -69,17 +69,19 @@ class Teacher:
         return action, shares[action]
 
 
-def play(spec: EnvSpec, chance: random.Random) -> list[Conversation]:
+def play(spec: EnvSpec, chance: random.Random) -> list[TeacherConversation]:
     """Return the teacher's conversations, of training seeds."""
     game = make_environment(spec)
     assert isinstance(game, Game)
     session, teacher, rules, conversations = Session(spec, game), Teacher(chance), rules_of(game), []
     for seed in range(EPISODES):
-        turn, conversation = session.reset(seed), Conversation()
-        for left in range(spec.max_turns, 0, -1):
-            conversation.heard.append(turn.observation if conversation.heard else f"{rules}\n\n{turn.observation}")
-            action, probability = teacher.answer(game, left)
-            conversation.said.append(action)
+        turn, conversation = session.reset(seed), TeacherConversation()
+        for turns_left in range(spec.max_turns, 0, -1):
+            conversation.observations.append(
+                turn.observation if conversation.observations else f"{rules}\n\n{turn.observation}"
+            )
+            action, probability = teacher.answer(game, turns_left)
+            conversation.actions.append(action)
             conversation.surprise.append(-math.log(probability))
             turn = session.step(action)
             if turn.done:
@@ -88,15 +90,15 @@ def play(spec: EnvSpec, chance: random.Random) -> list[Conversation]:
     return conversations
 
 
-def build_tokenizer(conversations: list[Conversation]) -> PreTrainedTokenizerFast:
+def build_tokenizer(conversations: list[TeacherConversation]) -> PreTrainedTokenizerFast:
     """Return a tokenizer of bytes and of the game's words, with the chat template of ``data/tiny.py``."""
-    texts = (text for conversation in conversations for text in (*conversation.heard, *conversation.said))
+    texts = (text for conversation in conversations for text in (*conversation.observations, *conversation.actions))
     added = [AddedToken(text, special=True) for text in (tiny.END, tiny.PAD, *tiny.ROLES)]
     return tiny.train_tokenizer(texts, added, VOCABULARY, POSITIONS, tiny.CHAT_TEMPLATE)
 
 
 def encode(
-    tokenizer: PreTrainedTokenizerFast, conversations: list[Conversation]
+    tokenizer: PreTrainedTokenizerFast, conversations: list[TeacherConversation]
 ) -> tuple[list[list[int]], list[list[int]], float]:
     """Return the conversations' tokens, their labels (-100 off the answers), and the teacher's surprise a turn."""
     user, assistant = (tokenizer.convert_tokens_to_ids(f"<|{role}|>") for role in ("user", "assistant"))
@@ -104,9 +106,11 @@ def encode(
     for conversation in conversations:
         ids: list[int] = []
         wanted: list[int] = []
-        for heard, said, surprised in zip(conversation.heard, conversation.said, conversation.surprise, strict=True):
-            asked = [user, *tokenizer.encode(heard), assistant]
-            answer = [*tokenizer.encode(said), tokenizer.eos_token_id]
+        for observation, action, surprised in zip(
+            conversation.observations, conversation.actions, conversation.surprise, strict=True
+        ):
+            asked = [user, *tokenizer.encode(observation), assistant]
+            answer = [*tokenizer.encode(action), tokenizer.eos_token_id]
             if len(ids) + len(asked) + len(answer) > LONGEST and ids:
                 break
             ids += asked + answer
@@ -132,7 +136,9 @@ def loss_a_turn(model: Qwen2ForCausalLM, tokens: list[list[int]], labels: list[l
     return float(total / (wanted == model.config.eos_token_id).sum())
 
 
-def warm_up(model: Qwen2ForCausalLM, tokenizer: PreTrainedTokenizerFast, conversations: list[Conversation]) -> bool:
+def warm_up(
+    model: Qwen2ForCausalLM, tokenizer: PreTrainedTokenizerFast, conversations: list[TeacherConversation]
+) -> bool:
     """Train ``model`` in place; return whether it came near enough to the teacher."""
     tokens, labels, _ = encode(tokenizer, conversations[HELD_OUT:])
     held_out, wanted, surprise = encode(tokenizer, conversations[:HELD_OUT])
@@ -164,7 +170,7 @@ def make(folder: Path, seed: int, spec: EnvSpec) -> None:
     tokenizer = build_tokenizer(conversations)
     model = tiny.build_model(tokenizer, VOCABULARY, POSITIONS)
     if not warm_up(model, tokenizer, conversations):
-        sys.exit(f"builtin:tiny with seed {seed} did not learn {spec.name} in {MAX_STEPS} steps; take another --seed")
+        sys.exit(f"builtin:tiny with seed {seed} did not learn {spec.name} in {MAX_STEPS} steps; try another --seed")
     tiny.save(model, tokenizer, folder)
 
 

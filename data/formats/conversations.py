@@ -40,7 +40,9 @@ def _alpaca(row: Mapping[str, Any]) -> Row:
     history = row.get("history") or []
     if not all(isinstance(turn, (list, tuple)) and len(turn) == 2 for turn in history):
         raise ValueError("history: a list of [question, answer] is wanted")
-    turns = [[{"role": "user", "content": asked}, {"role": "assistant", "content": said}] for asked, said in history]
+    turns = [
+        [{"role": "user", "content": asked}, {"role": "assistant", "content": answer}] for asked, answer in history
+    ]
     chat = [message for turn in turns for message in turn] + [{"role": "user", "content": question}]
     return _defaults(row, "alpaca", chat if history else question, row.get("output"))
 
@@ -61,11 +63,11 @@ def _chat(row: Mapping[str, Any], name: str, role: str, content: str) -> Row:
     for number, message in enumerate(listed, 1):
         pair = next((pair for pair in pairs if isinstance(message, Mapping) and pair[0] in message), None)
         who = ROLES.get(str(message[pair[0]]).lower()) if pair else None
-        said = message.get(pair[1]) if pair else None
-        if who is None or not isinstance(said, str):
+        spoken = message.get(pair[1]) if pair else None
+        if who is None or not isinstance(spoken, str):
             known = ", ".join(dict.fromkeys(ROLES.values()))
             raise ValueError(f"{name}: message {number}: a text by one of {known} is wanted")
-        chat.append({"role": who, "content": said})
+        chat.append({"role": who, "content": spoken})
     answer = chat.pop()["content"] if chat[-1]["role"] == "assistant" else None
     if not chat:
         raise ValueError(f"{name}: an answer without a question")
@@ -73,7 +75,7 @@ def _chat(row: Mapping[str, Any], name: str, role: str, content: str) -> Row:
 
 
 def _defaults(row: Mapping[str, Any], source: str, prompt: Any, answer: Any) -> Row:
-    made = {**row, "prompt": prompt}
+    result = {**row, "prompt": prompt}
     if row.get("ground_truth") is None and not row.get("reward_model"):
-        made["ground_truth"] = answer
-    return {**made, "data_source": row.get("data_source") or source}
+        result["ground_truth"] = answer
+    return {**result, "data_source": row.get("data_source") or source}

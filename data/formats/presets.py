@@ -15,7 +15,7 @@ CODE = "Write Python code in one fenced block."
 
 
 @dataclass(frozen=True)
-class Preset:
+class KnownSet:
     """One set: the columns that it is known by, the data_source of its rows, and how a row is read."""
 
     data_source: str
@@ -82,18 +82,18 @@ def _ifeval(row: Row) -> Row:
 
 
 PRESETS = (
-    Preset("google/IFEval", frozenset({"prompt", "instruction_id_list", "kwargs"}), _ifeval),
-    Preset("openai_humaneval", frozenset({"prompt", "test", "entry_point"}), _humaneval),
-    Preset("mbpp", frozenset({"test_list", "code"}), _mbpp),
-    Preset("lighteval/MATH", frozenset({"problem", "solution"}), _math),
-    Preset("cais/mmlu", frozenset({"question", "choices", "answer"}), _mmlu),
-    Preset("rajpurkar/squad", frozenset({"question", "context", "answers"}), _squad),
-    Preset("openai/gsm8k", frozenset({"question", "answer"}), _gsm8k),
-    Preset("preference", frozenset({"chosen", "rejected"}), _preference),
+    KnownSet("google/IFEval", frozenset({"prompt", "instruction_id_list", "kwargs"}), _ifeval),
+    KnownSet("openai_humaneval", frozenset({"prompt", "test", "entry_point"}), _humaneval),
+    KnownSet("mbpp", frozenset({"test_list", "code"}), _mbpp),
+    KnownSet("lighteval/MATH", frozenset({"problem", "solution"}), _math),
+    KnownSet("cais/mmlu", frozenset({"question", "choices", "answer"}), _mmlu),
+    KnownSet("rajpurkar/squad", frozenset({"question", "context", "answers"}), _squad),
+    KnownSet("openai/gsm8k", frozenset({"question", "answer"}), _gsm8k),
+    KnownSet("preference", frozenset({"chosen", "rejected"}), _preference),
 )
 
 
-def preset_of(row: Row) -> Preset | None:
+def preset_of(row: Row) -> KnownSet | None:
     """Return the set that a row is of; None for a row in the kit's own columns, or in verl's."""
     if "ground_truth" in row or "reward_model" in row:
         return None

@@ -16,7 +16,7 @@ class Blackjack(Game):
     """The player's sum, whether an ace counts 11, and the dealer's open card."""
 
     gymnasium_id = "Blackjack-v1"
-    words = (("stick", "停牌"), ("hit", "要牌"))
+    action_words = (("stick", "停牌"), ("hit", "要牌"))
 
     @classmethod
     def turns(cls, args: Mapping[str, Any]) -> int:

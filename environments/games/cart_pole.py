@@ -11,7 +11,7 @@ class CartPole(Game):
     """Four numbers: position and velocity of the cart, angle of the pole and how fast it tilts."""
 
     gymnasium_id = "CartPole-v1"
-    words = (("left", "左"), ("right", "右"))
+    action_words = (("left", "左"), ("right", "右"))
 
     @classmethod
     def turns(cls, args: Mapping[str, Any]) -> int:

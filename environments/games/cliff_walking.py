@@ -13,7 +13,7 @@ class CliffWalking(Game):
     """A map of letters: P the player, C the cliff, G the goal, a dot for ground."""
 
     gymnasium_id = "CliffWalking-v1"
-    words = (("up", "上"), ("right", "右"), ("down", "下"), ("left", "左"))
+    action_words = (("up", "上"), ("right", "右"), ("down", "下"), ("left", "左"))
     step_cost = 1.0
 
     @classmethod

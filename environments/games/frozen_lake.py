@@ -16,7 +16,7 @@ class FrozenLake(Game):
     """A map of letters: P the player, F ice, H a hole, S the start, G the goal."""
 
     gymnasium_id = "FrozenLake-v1"
-    words = (("left", "左"), ("down", "下"), ("right", "右"), ("up", "上"))
+    action_words = (("left", "左"), ("down", "下"), ("right", "右"), ("up", "上"))
 
     def __init__(
         self,

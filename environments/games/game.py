@@ -21,12 +21,12 @@ class Game(gymnasium.Wrapper[str, str, Any, int]):
 
     Attributes:
         gymnasium_id: the environment that is wrapped.
-        words: of each action its word in English and in Chinese, in the order of the actions' numbers.
+        action_words: of each action its word in English and in Chinese, in the order of the actions' numbers.
         step_cost: what a turn costs at least.
     """
 
     gymnasium_id: ClassVar[str]
-    words: ClassVar[tuple[tuple[str, str], ...]]
+    action_words: ClassVar[tuple[tuple[str, str], ...]]
     step_cost: float = 0.0
 
     def __init__(self, language: str = "en", gymnasium_id: str = "", **args: Any):
@@ -51,7 +51,7 @@ class Game(gymnasium.Wrapper[str, str, Any, int]):
     @property
     def actions(self) -> tuple[str, ...]:
         """The words of the actions in the game's language."""
-        return tuple(pair[self.language == "zh"] for pair in self.words)
+        return tuple(pair[self.language == "zh"] for pair in self.action_words)
 
     @property
     def rules(self) -> str:
@@ -94,7 +94,7 @@ class Game(gymnasium.Wrapper[str, str, Any, int]):
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
         """Take the action that a text names; where it names none, show what was seen before again."""
-        number = parse(action, self.words)
+        number = parse(action, self.action_words)
         if number is None:
             return self._again(), -self.step_cost, False, False, {"invalid": True, "success": False}
         observation, reward, terminated, truncated, _ = self.env.step(number)  # type: ignore[arg-type]  # Gymnasium types it as the wrapper's
@@ -108,15 +108,15 @@ class Game(gymnasium.Wrapper[str, str, Any, int]):
         return f"Answer with one of: {', '.join(self.actions)}.\n{self._text}"
 
 
-def parse(text: str, words: tuple[tuple[str, str], ...]) -> int | None:
+def parse(text: str, action_words: tuple[tuple[str, str], ...]) -> int | None:
     """Return the number of the action whose word, of either language, comes last in ``text``; None where none does."""
-    numbers = {word: number for number, pair in enumerate(words) for word in pair}
-    named = _pattern(words).findall(text[-MOST:].lower())
+    numbers = {word: number for number, pair in enumerate(action_words) for word in pair}
+    named = _pattern(action_words).findall(text[-MOST:].lower())
     return numbers[named[-1]] if named else None
 
 
 @cache
-def _pattern(words: tuple[tuple[str, str], ...]) -> re.Pattern[str]:
-    english = "|".join(re.escape(pair[0]) for pair in words)
-    chinese = "|".join(re.escape(pair[1]) for pair in words)
+def _pattern(action_words: tuple[tuple[str, str], ...]) -> re.Pattern[str]:
+    english = "|".join(re.escape(pair[0]) for pair in action_words)
+    chinese = "|".join(re.escape(pair[1]) for pair in action_words)
     return re.compile(rf"(?<![a-z])(?:{english})(?![a-z])|{chinese}")

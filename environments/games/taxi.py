@@ -13,7 +13,14 @@ class Taxi(Game):
     """Where the taxi is, where the passenger is and where to."""
 
     gymnasium_id = "Taxi-v4"
-    words = (("south", "南"), ("north", "北"), ("east", "东"), ("west", "西"), ("pickup", "接客"), ("dropoff", "下客"))
+    action_words = (
+        ("south", "南"),
+        ("north", "北"),
+        ("east", "东"),
+        ("west", "西"),
+        ("pickup", "接客"),
+        ("dropoff", "下客"),
+    )
     step_cost = 1.0
 
     @classmethod

@@ -23,7 +23,7 @@ class Call:
 def answer(tools: Mapping[str, Tool], call: Call, limit: int) -> str:
     """Return the answer to ``call``, of ``limit`` characters at most; one that begins with ``ERROR`` has failed."""
     try:
-        return cut(_made(tools, call), limit)
+        return cut(_make(tools, call), limit)
     except Exception as error:  # of a tool
         why = f": {shown(error, limit)}" if str(error) else ""
         return cut(f"{ERROR}{type(error).__name__}{why}", limit)
@@ -34,7 +34,7 @@ def cut(text: str, limit: int) -> str:
     return text if len(text) <= limit else f"{text[:limit]}... ({len(text):,} characters)"
 
 
-def _made(tools: Mapping[str, Tool], call: Call) -> str:
+def _make(tools: Mapping[str, Tool], call: Call) -> str:
     tool = tools.get(call.name)
     if tool is None:
         return f"{ERROR}there is no tool {shown(call.name, 60)}; there are: {', '.join(tools)}"

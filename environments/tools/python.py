@@ -26,7 +26,7 @@ def python(code: str) -> str:
     return f"{ERROR}{answer['error']}\n{answer['printed']}".rstrip("\n")
 
 
-class _Interpreter:
+class _InterpreterProcess:
     """The process that runs the code; it ends with this one."""
 
     def __init__(self) -> None:
@@ -45,8 +45,8 @@ class _Interpreter:
         try:
             requests.write(json.dumps({"code": code}).encode() + b"\n")
             requests.flush()
-            told: Any = json.loads(answers.readline(MOST))
-            return {name: str(told[name]) for name in ("printed", "error")}
+            reply: Any = json.loads(answers.readline(MOST))
+            return {name: str(reply[name]) for name in ("printed", "error")}
         except (OSError, ValueError, TypeError, KeyError, RecursionError):
             self._process.kill()
             self._process.wait()
@@ -55,5 +55,5 @@ class _Interpreter:
 
 
 @cache
-def _interpreter() -> _Interpreter:
-    return _Interpreter()
+def _interpreter() -> _InterpreterProcess:
+    return _InterpreterProcess()

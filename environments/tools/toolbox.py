@@ -18,7 +18,7 @@ class Toolboxes:
         self._limit = asyncio.Semaphore(workers)
         self._starter = Starter(spec, "environments.tools.process")
         self._processes: dict[str, EpisodeProcess] = {}
-        self._made: Counter[str] = Counter()
+        self._calls_made: Counter[str] = Counter()
 
     async def call(self, episode: str, calls: Sequence[Call]) -> list[str]:
         """Make the calls of one turn, one after another, and return the answer to each.
@@ -29,9 +29,9 @@ class Toolboxes:
         Raises:
             EpisodeError: the tools cannot be loaded.
         """
-        left = self.spec.max_calls - self._made[episode]
-        self._made[episode] += len(calls)
-        answers = await self._answers(episode, calls[: max(0, left)])
+        calls_left = self.spec.max_calls - self._calls_made[episode]
+        self._calls_made[episode] += len(calls)
+        answers = await self._answers(episode, calls[: max(0, calls_left)])
         return [*answers, *[f"{ERROR}no more calls: the limit is {self.spec.max_calls}"] * (len(calls) - len(answers))]
 
     async def _answers(self, episode: str, calls: Sequence[Call]) -> list[str]:
@@ -41,8 +41,8 @@ class Toolboxes:
             await self.start(episode)
             request = {"calls": [[call.name, call.arguments] for call in calls]}
             try:
-                told = await self._processes[episode].ask(request, self.spec.timeout, "--tool_timeout")
-                answers = told.get("answers")
+                reply = await self._processes[episode].ask(request, self.spec.timeout, "--tool_timeout")
+                answers = reply.get("answers")
                 if not isinstance(answers, list) or len(answers) != len(calls):
                     raise EpisodeError(NO_ANSWER)
             except EpisodeError as error:
@@ -61,7 +61,7 @@ class Toolboxes:
 
     async def close(self, episode: str) -> None:
         """Forget an episode; of one that is not there, nothing happens."""
-        del self._made[episode]
+        del self._calls_made[episode]
         if process := self._processes.pop(episode, None):
             process.end()
 

@@ -28,13 +28,13 @@ def review(rows: Sequence[Row]) -> tuple[str, str]:
     ambiguous: list[str] = []
     for row in rows:
         extra = entry.own_extra(row.get("extra_info"))
-        choices = [str(each).strip() for each in extra.get("choices") or () if not isinstance(extra["choices"], dict)]
+        choices = [str(text).strip() for text in extra.get("choices") or () if not isinstance(extra["choices"], dict)]
         truth = row["reward_model"]["ground_truth"]
         index = expected(truth, choices)
         if RULES[row["data_source"]] is not choice.RULE or index is None:
             continue
         letters = LETTERS[: len(choices)]
-        right = [each for each in letters if choice.score(f"The answer is ({each}).", truth, extra) == 1.0]
+        right = [letter for letter in letters if choice.score(f"The answer is ({letter}).", truth, extra) == 1.0]
         if right != [letters[index]]:
             return f"ground_truth {truth!r} of {choices} is {letters[index]}, but {right or 'no letter'} scores 1", ""
         if str(truth).isdecimal() and str(truth) in choices and choices.index(str(truth)) != index:

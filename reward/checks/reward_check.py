@@ -33,7 +33,7 @@ Function = Callable[..., Any]
 
 
 @dataclass(frozen=True)
-class Finding:
+class RewardFinding:
     """Why good and bad answers cannot be told apart."""
 
     at_fault: str  # data_source, ground_truth or extraction; reward_fn where it breaks
@@ -48,7 +48,7 @@ class Finding:
 class RewardCheck:
     """What came of the check: what is at fault, what was compared, and the keys of a user's function's results."""
 
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[RewardFinding, ...] = ()
     lines: tuple[str, ...] = ()
     keys: tuple[str, ...] = ()
     unchecked: tuple[str, ...] = ()  # data_sources of which no right answer is known
@@ -68,7 +68,7 @@ def check(rows: Sequence[Row], function: Function | None = None) -> RewardCheck:
         return RewardCheck(findings)
     fault, remark = choice_check.review(rows)
     if fault:
-        return RewardCheck((Finding("extraction", fault),))
+        return RewardCheck((RewardFinding("extraction", fault),))
 
     def by_rule(data_source: str, solution_str: str, ground_truth: Any, extra_info: Any) -> Any:
         return entry.score(data_source, solution_str, ground_truth, extra_info)
@@ -89,23 +89,23 @@ def _example(row: Row) -> str | None:
     return RULES[row["data_source"]].example(_truth(row), _extra(row))
 
 
-def _faults_of_rows(rows: Sequence[Row]) -> tuple[Finding, ...]:
+def _faults_of_rows(rows: Sequence[Row]) -> tuple[RewardFinding, ...]:
     """Findings that need no scoring: a data_source without a rule, a ground truth that its rule cannot use."""
     unknown = sorted({str(row["data_source"]) for row in rows} - RULES.keys())
     if unknown:
-        return (Finding("data_source", no_rule(*unknown)),)
+        return (RewardFinding("data_source", no_rule(*unknown)),)
     with ThreadPoolExecutor(4) as pool:
         return tuple(finding for finding in pool.map(_fault_of_row, rows) if finding)[:1]
 
 
-def _fault_of_row(row: Row) -> Finding | None:
+def _fault_of_row(row: Row) -> RewardFinding | None:
     rule = RULES[row["data_source"]]
     try:
         rule.check(_truth(row), _extra(row))
         rule.examine(_truth(row), _extra(row))
     except GroundTruthError as error:
         text = f"the rule for {row['data_source']} cannot use a ground truth: {reason(error)}"
-        return Finding("ground_truth", text)
+        return RewardFinding("ground_truth", text)
     return None
 
 
@@ -145,24 +145,24 @@ def _compare(rows: Sequence[Row], answers: Sequence[str | None], function: Funct
             lines.append(f"{source}: not checked, as its rows do not say what a right answer looks like")
             unchecked.append(source)
             continue
-        own, right = [row for row, _ in pairs], [answer for _, answer in pairs]
+        source_rows, right = [row for row, _ in pairs], [answer for _, answer in pairs]
         others = [(r, b) for (r, a), b in zip(pairs, right[1:] + right[:1], strict=True) if a != b]
         try:
-            good = _results(own, right, function)
-            empty = _mean(_results(own, [""] * len(own), function))
+            good = _results(source_rows, right, function)
+            empty = _mean(_results(source_rows, [""] * len(source_rows), function))
             shuffled = _mean(_results([r for r, _ in others], [b for _, b in others], function))
         except RewardFunctionError:
             raise
         except RewardError as error:
             findings.append(
-                Finding("extraction", f"{source}: {who} gives no verdict on a right answer: {reason(error)}")
+                RewardFinding("extraction", f"{source}: {who} gives no verdict on a right answer: {reason(error)}")
             )
             continue
         keys |= dict.fromkeys(key for result in good for key in result)
-        said = f"right answers score {_mean(good):.2f}, empty ones {empty:.2f}, those of other rows {shuffled:.2f}"
-        lines.append(f"{source}: {said} ({len(own)} rows)")
+        means = f"right answers score {_mean(good):.2f}, empty ones {empty:.2f}, those of other rows {shuffled:.2f}"
+        lines.append(f"{source}: {means} ({len(source_rows)} rows)")
         if _mean(good) <= empty or (others and _mean(good) <= shuffled):
-            findings.append(Finding("extraction", f"{source}: {said}; right: {right[0][-80:]!r}"))
+            findings.append(RewardFinding("extraction", f"{source}: {means}; right: {right[0][-80:]!r}"))
     return RewardCheck(tuple(findings), tuple(lines), tuple(keys), tuple(unchecked))
 
 
@@ -189,7 +189,7 @@ class _Recorder:
         self.first.setdefault(keys, where)
         return value
 
-    def finding(self) -> Finding | None:
+    def finding(self) -> RewardFinding | None:
         """Return what is wrong with the keys; None where all results have the same."""
         if len(self.first) < 2:
             return None
@@ -201,7 +201,7 @@ class _Recorder:
         text = (
             f"its results have not the same keys: {names} is there for {self.first[has]}, not for {self.first[lacks]}"
         )
-        return Finding("reward_fn", f"{text}; return every key for every sample")
+        return RewardFinding("reward_fn", f"{text}; return every key for every sample")
 
 
 def _check_function(rows: Sequence[Row], function: Function) -> RewardCheck:
@@ -230,10 +230,10 @@ def _tried(rows: Sequence[Row], function: Function) -> RewardCheck:
         finding = _what_would_help(rows, function, first.findings[0].message) or first.findings[0]
         return dataclasses.replace(first, findings=(finding,))
     except RewardFunctionError as error:
-        return RewardCheck((Finding("reward_fn", str(error)),))
+        return RewardCheck((RewardFinding("reward_fn", str(error)),))
     except Exception as error:
         return RewardCheck(
-            (Finding("reward_fn", f"the reward function raises on a real row: {_of_function(error, function)}"),)
+            (RewardFinding("reward_fn", f"the reward function raises on a real row: {_of_function(error, function)}"),)
         )
 
 
@@ -241,7 +241,7 @@ def _of_function(error: BaseException, function: Function) -> str:
     return of_code(error, getattr(sys.modules.get(getattr(function, "__module__", "")), "__file__", None) or "")
 
 
-def _what_would_help(rows: Sequence[Row], function: Function, said: str) -> Finding | None:
+def _what_would_help(rows: Sequence[Row], function: Function, means: str) -> RewardFinding | None:
     """Name what makes the function score a right answer when it is changed; None where nothing does."""
     for at_fault, changed, message in (
         ("data_source", [{**row, "data_source": name} for row in rows[:1] for name in RULES], "with data_source {} it"),
@@ -251,7 +251,7 @@ def _what_would_help(rows: Sequence[Row], function: Function, said: str) -> Find
             answers = [shape.format(_truth(row)) for shape in SHAPES]
             right = max(result["score"] for result in _results([row] * len(SHAPES), answers, function))
             if right > _mean(_results([row], [""], function)):
-                return Finding(at_fault, f"{said}; {message.format(repr(row['data_source']))} gives {right:.2f}")
+                return RewardFinding(at_fault, f"{means}; {message.format(repr(row['data_source']))} gives {right:.2f}")
     return None
 
 
@@ -266,16 +266,16 @@ def main() -> int:
     redact_streams()
     rows = json.load(sys.stdin)
     try:
-        verdict = check(rows, _told(custom.load(reward_fn), Path(result)) if reward_fn else None)
+        verdict = check(rows, _marking_calls(custom.load(reward_fn), Path(result)) if reward_fn else None)
     except RewardFunctionError as error:
-        verdict = RewardCheck((Finding("reward_fn", str(error)),))
+        verdict = RewardCheck((RewardFinding("reward_fn", str(error)),))
     part = Path(f"{result}.part")
     part.write_text(json.dumps(dataclasses.asdict(verdict)), encoding="utf-8")
     part.rename(result)
     return 0
 
 
-def _told(function: Function, result: Path) -> Function:
+def _marking_calls(function: Function, result: Path) -> Function:
     """Return ``function``, each call of which is told to whoever waits: by the time of the file ``RESULT.called``."""
 
     @functools.wraps(function, assigned=("__module__",), updated=())

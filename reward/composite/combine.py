@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from reward.composite.config import Gate, Scale
+from reward.composite.config import ComponentScale, Gate
 from reward.support.errors import RewardError
 from reward.support.moments import RunningMoments
 
@@ -22,7 +22,7 @@ class Composite:
     """What to combine."""
 
     weights: Mapping[str, float]
-    scales: Mapping[str, Scale] = field(default_factory=dict)
+    scales: Mapping[str, ComponentScale] = field(default_factory=dict)
     gates: Mapping[str, Gate] = field(default_factory=dict)
 
     @classmethod
@@ -30,12 +30,12 @@ class Composite:
         """Read a ``composite_reward`` section that was checked before the launch (``reward/composite/config.py``)."""
         weights = {name: float(weight) for name, weight in section["weights"].items() if weight}
         scales = {
-            name: Scale(given) if isinstance(given, str) else Scale(**(given or {}))
-            for name, given in (section.get("scale") or {}).items()
+            name: ComponentScale(scale) if isinstance(scale, str) else ComponentScale(**(scale or {}))
+            for name, scale in (section.get("scale") or {}).items()
         }
         gates = {
-            name: Gate(given["component"], float(given.get("at_least", 1.0)), float(given.get("otherwise", 0.0)))
-            for name, given in (section.get("gates") or {}).items()
+            name: Gate(gate["component"], float(gate.get("at_least", 1.0)), float(gate.get("otherwise", 0.0)))
+            for name, gate in (section.get("gates") or {}).items()
             if name in weights
         }
         return cls(weights, scales, gates)
@@ -49,10 +49,10 @@ class Composite:
     @property
     def zscored(self) -> tuple[str, ...]:
         """The components that are scaled by all values seen so far."""
-        return tuple(name for name in self.weights if self.scales.get(name, Scale()).kind == "zscore")
+        return tuple(name for name in self.weights if self.scales.get(name, ComponentScale()).kind == "zscore")
 
 
-def scaled(value: float, scale: Scale, seen: RunningMoments) -> float:
+def scaled(value: float, scale: ComponentScale, seen: RunningMoments) -> float:
     """Return ``value`` on the common scale; ``seen`` is what a z-score goes by, and 0 where it has seen nothing."""
     if scale.kind == "clip":
         return max(scale.low, min(scale.high, value))
@@ -112,7 +112,7 @@ def combine(composite: Composite, raw: Raw, seen: Mapping[str, RunningMoments]) 
             continue
         result[name] = value
         if whole:
-            scale = composite.scales.get(name, Scale())
+            scale = composite.scales.get(name, ComponentScale())
             result[f"{name}_scaled"] = part = scaled(value, scale, seen.get(name, RunningMoments()))
             score += weight * part
     return result | {"score": score if whole else None, "unscored": float(not whole)}

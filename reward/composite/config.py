@@ -28,19 +28,19 @@ Count = Annotated[int, Number(1, " is {value}; allowed: {number} 1 or more")]
 Finite = Annotated[float, Number(-math.inf, " is {value}; allowed: {number}")]
 
 
-def _number(given: Any) -> Any:
+def _number(raw: Any) -> Any:
     """Read a number that is written as a text, as gates always did."""
     try:
-        return float(given) if isinstance(given, str) else given
+        return float(raw) if isinstance(raw, str) else raw
     except ValueError:
-        return given
+        return raw
 
 
 Threshold = Annotated[Finite, Via(_number)]
 
 
 @dataclass(frozen=True)
-class Scale:
+class ComponentScale:
     """How a component is brought to a common scale.
 
     ``clip``: into [low, high]. ``sigmoid``: 1 / (1 + exp(-(x - center) / width)). ``zscore``: (x - mean) / standard
@@ -89,7 +89,7 @@ class RepetitionPenalty:
 
 
 @dataclass(frozen=True)
-class Options:
+class ComponentOptions:
     """What a person may choose of the components; the trainer adds the judge and the reward model."""
 
     __pydantic_config__ = STRICT
@@ -97,19 +97,19 @@ class Options:
     repetition_penalty: RepetitionPenalty = RepetitionPenalty()
 
 
-def _scale(given: Any) -> Any:
+def _scale(raw: Any) -> Any:
     """Read a scale that is its kind alone."""
-    if isinstance(given, str) and given not in KINDS:
-        raise ValueError(f"{given!r}: one of {', '.join(KINDS)}")
-    return Scale(given) if isinstance(given, str) else {} if given is None else given
+    if isinstance(raw, str) and raw not in KINDS:
+        raise ValueError(f"{raw!r}: one of {', '.join(KINDS)}")
+    return ComponentScale(raw) if isinstance(raw, str) else {} if raw is None else raw
 
 
-def _scales_turns(scales: Mapping[str, Scale], _: Mapping[str, Any]) -> str:
+def _scales_turns(scales: Mapping[str, ComponentScale], _: Mapping[str, Any]) -> str:
     turned = ENV in scales and scales[ENV].kind != "none"
     return f"{ENV}: its rewards stand on turns, and only a sum could be scaled; leave it out" if turned else ""
 
 
-def _wrong_range(scale: Scale, _: Mapping[str, Any]) -> str:
+def _wrong_range(scale: ComponentScale, _: Mapping[str, Any]) -> str:
     return "" if scale.low < scale.high and scale.width > 0 else "low < high and width > 0 are wanted"
 
 
@@ -117,7 +117,7 @@ def _loops(gates: Mapping[str, Gate], _: Mapping[str, Any]) -> str:
     if ENV in gates:
         return f"{ENV}: its rewards stand on turns, which have come before any gate; leave it out"
     looped = [name for name in gates if _waits_for_itself(name, gates)]
-    waiting = "they wait for one another" if len(looped) > 1 else "it waits for itself"
+    waiting = "they depend on one another" if len(looped) > 1 else "it waits for itself"
     return f"{' and '.join(looped)}: {waiting}" if looped else ""
 
 
@@ -150,12 +150,14 @@ class Section(OffSection):
 
     weights: Annotated[Mapping[Component, Weight], empty(dict)] = field(default_factory=dict)
     scale: Annotated[
-        Mapping[Component, Annotated[Scale, Via(_scale), Check(_wrong_range)]], Check(_scales_turns), empty(dict)
+        Mapping[Component, Annotated[ComponentScale, Via(_scale), Check(_wrong_range)]],
+        Check(_scales_turns),
+        empty(dict),
     ] = field(default_factory=dict)
     gates: Annotated[Mapping[Component, Annotated[Gate, empty(dict)]], Check(_loops), empty(dict)] = field(
         default_factory=dict
     )
-    options: Annotated[Options, empty(dict)] = Options()
+    options: Annotated[ComponentOptions, empty(dict)] = ComponentOptions()
 
 
 @dataclass(frozen=True)
@@ -171,7 +173,7 @@ def _is_off(content: Mapping[str, Any]) -> bool:
     section = content.get("composite_reward") or {}
     if content.keys() - {"composite_reward"} or not isinstance(section, Mapping):
         return False
-    return not section or (section.get("enable") is False and section.keys() <= {each.name for each in fields(Section)})
+    return not section or (section.get("enable") is False and section.keys() <= {item.name for item in fields(Section)})
 
 
 def check(content: Mapping[str, Any], file: str) -> tuple[bool, Section | None, list[str]]:
@@ -182,12 +184,12 @@ def check(content: Mapping[str, Any], file: str) -> tuple[bool, Section | None, 
     if _is_off(content):  # in most runs: pydantic takes 0.1 s to import
         return False, None, []
     _, faults = parse(File, content, lambda path: file)
-    given = content.get("composite_reward") or {}
+    raw = content.get("composite_reward") or {}
 
     def name(path: str) -> str:
         return f"{file}: composite_reward" + f".{path}" * bool(path)
 
-    if isinstance(given, Mapping) and given.get("enable") is True:
-        section, wrong = parse(Section, given, name)
+    if isinstance(raw, Mapping) and raw.get("enable") is True:
+        section, wrong = parse(Section, raw, name)
         return True, section if not faults else None, [*faults, *wrong]
-    return False, None, [*faults, *parse(OffSection, given, name)[1]]
+    return False, None, [*faults, *parse(OffSection, raw, name)[1]]

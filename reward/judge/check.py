@@ -164,8 +164,8 @@ def _turned(config: JudgeConfig, language: str) -> JudgeConfig:
 
 def _padded(row: Labelled) -> str:
     """Return the response with empty words after it: twice as long, and 200 characters longer at least."""
-    words = EMPTY_WORDS["zh" if not row.response.isascii() else "en"]
-    return f"{row.response}\n\n{words * math.ceil(max(200, len(row.response)) / len(words))}".rstrip()
+    padding = EMPTY_WORDS["zh" if not row.response.isascii() else "en"]
+    return f"{row.response}\n\n{padding * math.ceil(max(200, len(row.response)) / len(padding))}".rstrip()
 
 
 def _mean(values: Sequence[float]) -> float | None:
@@ -200,9 +200,9 @@ def spearman(pairs: Sequence[tuple[float, float]]) -> float | None:
 
     Source: Spearman (1904).
     """
-    left, right = (_centred_ranks([pair[side] for pair in pairs]) for side in (0, 1))
-    size = math.sqrt(sum(value * value for value in left) * sum(value * value for value in right))
-    return sum(a * b for a, b in zip(left, right, strict=True)) / size if size else None
+    first, second = (_centred_ranks([pair[side] for pair in pairs]) for side in (0, 1))
+    size = math.sqrt(sum(value * value for value in first) * sum(value * value for value in second))
+    return sum(a * b for a, b in zip(first, second, strict=True)) / size if size else None
 
 
 def _centred_ranks(values: Sequence[float]) -> list[float]:
@@ -213,18 +213,18 @@ def _centred_ranks(values: Sequence[float]) -> list[float]:
 def table(findings: Sequence[Findings]) -> Iterator[str]:
     """Return the findings as lines, judges side by side."""
     lines: list[tuple[str, list[str]]] = [
-        ("", [each.judge for each in findings]),
-        ("answers (without a verdict)", [f"{each.rows} ({each.unscored})" for each in findings]),
-        ("questions without, and why", [each.why or "-" for each in findings]),
-        ("accuracy (right side of 0.5)", [_share(each.accuracy) for each in findings]),
-        ("AUC (good above bad)", [_number(each.auc) for each in findings]),
-        ("rank correlation with labels", [_number(each.correlation) for each in findings]),
-        (f"the same verdict {REPEATS} times", [_share(each.agreement) for each in findings]),
-        ("position bias (response first)", [_number(each.position_bias, "+.3f") for each in findings]),
-        ("length bias (empty words added)", [_number(each.length_bias, "+.3f") for each in findings]),
-        ("requests", [f"{each.calls:,}" for each in findings]),
-        ("cost", [_number(each.cost, ".4f") for each in findings]),
-        ("latency p50, p99", [f"{each.latency_p50:.2f} s, {each.latency_p99:.2f} s" for each in findings]),
+        ("", [finding.judge for finding in findings]),
+        ("answers (without a verdict)", [f"{finding.rows} ({finding.unscored})" for finding in findings]),
+        ("questions without, and why", [finding.why or "-" for finding in findings]),
+        ("accuracy (right side of 0.5)", [_share(finding.accuracy) for finding in findings]),
+        ("AUC (good above bad)", [_number(finding.auc) for finding in findings]),
+        ("rank correlation with labels", [_number(finding.correlation) for finding in findings]),
+        (f"the same verdict {REPEATS} times", [_share(finding.agreement) for finding in findings]),
+        ("position bias (response first)", [_number(finding.position_bias, "+.3f") for finding in findings]),
+        ("length bias (empty words added)", [_number(finding.length_bias, "+.3f") for finding in findings]),
+        ("requests", [f"{finding.calls:,}" for finding in findings]),
+        ("cost", [_number(finding.cost, ".4f") for finding in findings]),
+        ("latency p50, p99", [f"{finding.latency_p50:.2f} s, {finding.latency_p99:.2f} s" for finding in findings]),
     ]
     widths = [max(len(cells[column]) for _, cells in lines) for column in range(len(findings))]
     for name, cells in lines:

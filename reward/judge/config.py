@@ -116,7 +116,7 @@ class JudgeConfig(JudgeFile):
     def endpoints(self) -> tuple[Endpoint, ...]:
         """The judge, and those to ask when it fails, in order."""
         first = Endpoint(self.api_type, self.model, self.base_url, self.api_key_env)
-        return (first, *(_with_key_of(first, each) for each in self.fallback))
+        return (first, *(_with_key_of(first, endpoint) for endpoint in self.fallback))
 
     @property
     def prompts(self) -> Prompts:

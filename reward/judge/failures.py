@@ -65,15 +65,15 @@ def one_line(text: str, most: int = WIDEST) -> str:
 
 def of_status(status: int, message: str, code: object = "", retry_after: float | None = None) -> Failure:
     """Return the failure that an HTTP ``status`` other than 200 means."""
-    said = one_line(f"{code or ''} {message}", LONGEST)
+    text = one_line(f"{code or ''} {message}", LONGEST)
     if status < 500:
         for kind, pattern in MEANINGS:
-            if pattern.search(said):
-                return Failure(kind, said, status)
+            if pattern.search(text):
+                return Failure(kind, text, status)
     if status == 429:
-        return Failure("rate_limited", said, status, retry_after)
+        return Failure("rate_limited", text, status, retry_after)
     kind = BY_STATUS.get(status, "server_error" if status >= 500 else "bad_request")
-    return Failure(kind, said or "no message", status, retry_after)
+    return Failure(kind, text or "no message", status, retry_after)
 
 
 def retry_after(headers: Mapping[str, str], body: Any = None) -> float | None:

@@ -119,16 +119,16 @@ async def one_try(request: aiohttp.ClientRequest, send: aiohttp.ClientHandlerTyp
 def _refused(response: aiohttp.ClientResponse, body: bytes) -> Failure:
     """Return the failure that a status other than 200 is."""
     if "Location" in response.headers and response.status < 400:
-        said = f"it redirects to {_host(str(response.url), response.headers['Location'])}, and is not followed"
-        return Failure("redirected", f"{said}; if that is right, give it as the base URL", response.status)
+        message = f"it redirects to {_host(str(response.url), response.headers['Location'])}, and is not followed"
+        return Failure("redirected", f"{message}; if that is right, give it as the base URL", response.status)
     if response.status < 400:
         return Failure("bad_reply", "a status that no reply has", response.status)
     try:
         content = read_json(body)
     except Failure:
         content = body.decode(errors="replace")
-    said, code = _error(content)
-    return of_status(response.status, said, code, retry_after(response.headers, content))
+    message, code = _error(content)
+    return of_status(response.status, message, code, retry_after(response.headers, content))
 
 
 def _host(url: str, location: str) -> str:
@@ -147,9 +147,9 @@ def _error(body: Any) -> tuple[str, str]:
     inner = body.get("error", body) if isinstance(body, dict) else body
     if not isinstance(inner, dict):
         return str(inner), ""
-    said = inner.get("message") or inner.get("detail") or inner
+    message = inner.get("message") or inner.get("detail") or inner
     code = " ".join(str(inner[name]) for name in ("code", "type", "status") if isinstance(inner.get(name), str))
-    return str(said), code
+    return str(message), code
 
 
 def read_json(body: bytes) -> Any:
@@ -172,12 +172,12 @@ def read_json(body: bytes) -> Any:
         content = json.loads(body.decode(), parse_int=number, parse_float=number, parse_constant=number)
     except (ValueError, RecursionError) as error:
         raise Failure("bad_reply", f"a reply that is no JSON: {error}") from None
-    left, seen = [content], 0
-    while left:
-        value = left.pop()
+    pending, seen = [content], 0
+    while pending:
+        value = pending.pop()
         if isinstance(value, dict | list):
             seen += len(value)
-            left += value.values() if isinstance(value, dict) else value
+            pending += value.values() if isinstance(value, dict) else value
         if seen > VALUES:
             raise Failure("bad_reply", f"a reply of more than {VALUES:,} values")
     return content

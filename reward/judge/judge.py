@@ -4,12 +4,12 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from reward.judge.config import JudgeConfig
-from reward.judge.gateway.gateway import Answer
+from reward.judge.gateway.gateway import JudgeAnswer
 from reward.judge.prompts.guards import guard
 from reward.judge.prompts.question import Question, conversation
 
 KEYS = ("score", "acc", "unscored", "judge_score", "judge_raw", "judge_cached", "judge_guarded")
-Ask = Callable[[Question, int], Awaitable[Answer]]
+Ask = Callable[[Question, int], Awaitable[JudgeAnswer]]
 
 
 class Judge:
@@ -21,7 +21,7 @@ class Judge:
 
     async def answer(
         self, prompt: Any, response: str, ground_truth: Any = None, repeat: int = 0
-    ) -> tuple[Answer, Question]:
+    ) -> tuple[JudgeAnswer, Question]:
         """Return the answer about ``response``, guarded ones too, and the question.
 
         Args:
@@ -33,11 +33,11 @@ class Judge:
         Raises:
             JudgeFailedError: there is no verdict, and the configuration says to raise.
         """
-        said, truth = conversation(prompt), "" if ground_truth is None else str(ground_truth)
-        question = self.prompts.question(said, response, truth)
-        why = guard(said, response, truth)
+        prompt_text, truth = conversation(prompt), "" if ground_truth is None else str(ground_truth)
+        question = self.prompts.question(prompt_text, response, truth)
+        why = guard(prompt_text, response, truth)
         if why is not None:
-            return Answer(question.scale.low, "guard", why), question
+            return JudgeAnswer(question.scale.low, "guard", why), question
         return await self.ask(question, repeat), question
 
     async def score(self, prompt: Any, response: str, ground_truth: Any = None, repeat: int = 0) -> dict[str, float]:
@@ -46,7 +46,7 @@ class Judge:
         return result(answer, question)
 
 
-def result(answer: Answer, question: Question) -> dict[str, float]:
+def result(answer: JudgeAnswer, question: Question) -> dict[str, float]:
     """Return an answer as training reads it."""
     fields = dict.fromkeys(KEYS, 0.0)
     if answer.raw is None:

@@ -25,7 +25,7 @@ CLOSED = re.compile(r"[ \t]*(?:`{3}[ \t]*)?(?:\n|$)")
 
 
 @dataclass(frozen=True)
-class Scale:
+class ScoreScale:
     """The scores that a judge may give, worst and best."""
 
     low: float = 1.0
@@ -51,7 +51,7 @@ class Verdict:
     reason: str = ""
 
 
-def parse(reply: str, scale: Scale) -> Verdict | None:
+def parse(reply: str, scale: ScoreScale) -> Verdict | None:
     """Return the last well-formed verdict of ``reply``; None where there is none, or it is off the scale.
 
     The time is linear in the reply's length, whatever it holds: this runs in the gateway's event loop.
@@ -64,7 +64,7 @@ def parse(reply: str, scale: Scale) -> Verdict | None:
     while start < len(text):
         end = text.find("\n", start)
         end = len(text) if end < 0 else end
-        line, found = text[start:end], last[0]
+        line, previous = text[start:end], last[0]
         in_fence ^= FENCE.match(line) is not None
         if start >= resume and line.lstrip(" \t").startswith("{"):
             value, resume = _object(text, text.index("{", start))
@@ -74,21 +74,23 @@ def parse(reply: str, scale: Scale) -> Verdict | None:
                 last = (start, None)
         elif start >= resume and (match := _line(line)):
             last = (start, _of_line(match, scale))
-        if last[0] > found and not in_fence:
+        if last[0] > previous and not in_fence:
             unfenced = {last[1]}
         start = end + 1
     # A fence behind a verdict may quote the response.
-    is_doubtful = unfenced and last[1] is not None and all(each is None or each.raw != last[1].raw for each in unfenced)
+    is_doubtful = (
+        unfenced and last[1] is not None and all(verdict is None or verdict.raw != last[1].raw for verdict in unfenced)
+    )
     return None if is_doubtful else last[1]
 
 
 def _line(line: str) -> "re.Match[str] | None":
     """Match a line without the blanks around it; a long one is no verdict, and would take the pattern long."""
-    words = line.strip(" \t")
-    return LINE.fullmatch(words) if len(words) <= LONGEST_LINE else None
+    stripped = line.strip(" \t")
+    return LINE.fullmatch(stripped) if len(stripped) <= LONGEST_LINE else None
 
 
-def _of_line(match: "re.Match[str]", scale: Scale) -> Verdict | None:
+def _of_line(match: "re.Match[str]", scale: ScoreScale) -> Verdict | None:
     raw = float(match["score"])
     if match["of"] is not None and float(match["of"]) != scale.high:
         return None
@@ -109,7 +111,7 @@ def _object(text: str, start: int) -> tuple[Any, int]:
     return (value, end) if CLOSED.match(text, end) else (None, end)
 
 
-def _of_object(value: dict[str, Any], scale: Scale) -> Verdict | None:
+def _of_object(value: dict[str, Any], scale: ScoreScale) -> Verdict | None:
     raw = value["score"]
     if isinstance(raw, str) and re.fullmatch(r"-?\d{1,20}(\.\d{1,20})?", raw, re.ASCII):
         raw = float(raw)

@@ -19,35 +19,35 @@ from reward.support.secret import excerpt
 logger = logging.getLogger(__name__)
 
 
-class Backend(Protocol):
+class ScoringBackend(Protocol):
     """What computes scores."""
 
     def submit(self, encoded: Encoded) -> "Future[float]":
         """Return what will hold the score of one input, or its exception."""
 
 
-def backend(spec: Spec, router: str = "") -> Backend:
+def backend(spec: Spec, router: str = "") -> ScoringBackend:
     """Return what scores for ``spec``: a server, actors of Ray's, or the model in this process.
 
     ``router`` is the address of verl's own reward model.
     """
-    from reward.model.serving.server import Server, headers
+    from reward.model.serving.server import RewardModelServer, headers
 
     if spec.url:
-        return Server(spec.url, spec.timeout, spec.retries, spec.served, headers())
+        return RewardModelServer(spec.url, spec.timeout, spec.retries, spec.served, headers())
     if spec.engine == "vllm":
-        return Server(router, spec.timeout, spec.retries, spec.path, headers(RUN_KEY))
+        return RewardModelServer(router, spec.timeout, spec.retries, spec.path, headers(RUN_KEY))
     if spec.actors:
         from reward.model.serving.actor import Actors
 
         return Actors(spec.actors)
     from reward.model.serving.batcher import Batcher
-    from reward.model.serving.engine import Engine
+    from reward.model.serving.engine import RewardEngine
 
-    return Batcher(Engine(spec).scores, spec.micro_batch)
+    return Batcher(RewardEngine(spec).scores, spec.micro_batch)
 
 
-class Client:
+class RewardModelClient:
     """One reward model in one process."""
 
     def __init__(self, spec: Spec, router: str = "") -> None:
@@ -89,15 +89,15 @@ class Client:
 _first = threading.Lock()
 
 
-def client(spec: str, router: str = "") -> Client:
+def client(spec: str, router: str = "") -> RewardModelClient:
     """Return this process's client of a reward model; the first call makes it."""
     with _first:
         return _client(spec, router)
 
 
 @functools.lru_cache(maxsize=4)
-def _client(spec: str, router: str) -> Client:
-    return Client(Spec.loads(spec), router)
+def _client(spec: str, router: str) -> RewardModelClient:
+    return RewardModelClient(Spec.loads(spec), router)
 
 
 async def rm_score(spec: str, response: str, extra_info: Mapping[str, Any]) -> dict[str, float]:

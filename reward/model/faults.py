@@ -34,8 +34,12 @@ def faults(spec: Spec) -> list[str]:
     lines += _vocabulary(config, tokenizer)
     if not spec.url:
         try:
-            there = names(folder)
-            missing = [] if there is None else [name for name in adapter.weight_names(config) if name not in there]
+            weight_names = names(folder)
+            missing = (
+                []
+                if weight_names is None
+                else [name for name in adapter.weight_names(config) if name not in weight_names]
+            )
             lines += [f"its weights lack {', '.join(missing)}: not a whole reward model"] * bool(missing)
         except RewardModelError as error:
             lines += error.faults
@@ -50,10 +54,10 @@ def _code(spec: Spec, config: Config, adapter: Adapter) -> list[str]:
     """
     file = Path(spec.tokenizer or spec.path) / "tokenizer_config.json"
     parts = ["tokenizer"] * (file.is_file() and "auto_map" in read_json(file))
-    own = type(adapter) is SequenceClassification and "auto_map" in config  # the others bring their classes
-    parts += ["model"] * (own and config.get("model_type") not in transformers().CONFIG_MAPPING)
-    said = f"its {' and '.join(parts)} {'bring' if len(parts) > 1 else 'brings'} code"
-    return [f"{said} of its own; read it, and allow it with --rm_trust_remote_code"] if parts else []
+    has_own_class = type(adapter) is SequenceClassification and "auto_map" in config  # the others bring their classes
+    parts += ["model"] * (has_own_class and config.get("model_type") not in transformers().CONFIG_MAPPING)
+    subject = f"its {' and '.join(parts)} {'bring' if len(parts) > 1 else 'brings'} code"
+    return [f"{subject} of its own; read it, and allow it with --rm_trust_remote_code"] if parts else []
 
 
 def _template(adapter: Adapter, tokenizer: Any) -> list[str]:

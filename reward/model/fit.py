@@ -34,8 +34,8 @@ def fit(messages: Messages, size: Size, limit: int, tokenizer: Any) -> Fitted:
     while len(turns) > 2 and size([*system, *turns]) > limit:
         turns = turns[2:] if len(turns) > 3 else turns[-2:]
 
-    def excess(rest: Messages) -> int:
-        return size([*system, *rest]) - limit
+    def excess(messages: Messages) -> int:
+        return size([*system, *messages]) - limit
 
     if len(turns) > 1:
         turns = _shorten(turns, -2, True, excess, tokenizer)
@@ -52,7 +52,7 @@ def _split(messages: Messages) -> tuple[Messages, Messages]:
     return messages[:first], messages[first:]
 
 
-def _shorten(turns: Messages, place: int, left: bool, over: Callable[[Messages], int], tokenizer: Any) -> Messages:
+def _shorten(turns: Messages, place: int, from_left: bool, over: Callable[[Messages], int], tokenizer: Any) -> Messages:
     """Take tokens from one side of the turn at ``place`` until ``over`` is 0 or it is empty."""
     for _ in range(TRIES):
         excess = over(turns)
@@ -60,7 +60,7 @@ def _shorten(turns: Messages, place: int, left: bool, over: Callable[[Messages],
         if excess <= 0 or not text:
             return turns
         offsets = tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)["offset_mapping"]
-        if left:  # several tokens may begin at one character
+        if from_left:  # several tokens may begin at one character
             kept = text[next((start for start, _ in offsets[excess:] if start > 0), len(text)) :]
         else:
             kept = text[: offsets[len(offsets) - excess][0]] if excess < len(offsets) else ""

@@ -76,5 +76,5 @@ def accuracy(results: Iterable[Mapping[str, Any]]) -> list[str]:
     if not every:
         return ["pairwise accuracy: no pair has a score"]
     right = sum(margin > 0 for margin in every)
-    said = [str(preference_pairs.ranking(group, of_group)) for group, of_group in margins.items()]
-    return [*said, f"pairwise accuracy: {right / len(every):.1%} of {len(every):,} pairs"]
+    lines = [str(preference_pairs.ranking(group, of_group)) for group, of_group in margins.items()]
+    return [*lines, f"pairwise accuracy: {right / len(every):.1%} of {len(every):,} pairs"]

@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from reward.model import preference_pairs
-from reward.model.client import Client
+from reward.model.client import RewardModelClient
 from reward.model.encoder import Encoder
 from reward.model.errors import RewardModelError
 from reward.model.messages import Messages, conversation
-from reward.model.serving.engine import Engine
+from reward.model.serving.engine import RewardEngine
 from reward.model.spec import Spec
 from reward.support.secret import excerpt
 
@@ -44,8 +44,8 @@ def all_scores(spec: Spec, talks: Sequence[Messages]) -> list[float]:
     """
     if not spec.url:
         encoder = Encoder(spec)
-        return Engine(spec).scores([encoder.encode(talk) for talk in talks])
-    client = Client(spec)
+        return RewardEngine(spec).scores([encoder.encode(talk) for talk in talks])
+    client = RewardModelClient(spec)
 
     async def ask() -> list[float]:
         return [result["rm_raw"] for result in await asyncio.gather(*map(client.score, talks))]
@@ -125,8 +125,8 @@ def main() -> None:
         if asked.get("calibrate") and not result["faults"]:
             request = Calibrate(**asked["calibrate"])
             result["mean"], result["std"] = calibrate(spec, request)
-            said = f"{len(request.prompts)} answers of the reference policy: "
-            result["lines"].append(f"{said}mean {result['mean']:.4f}, standard deviation {result['std']:.4f}")
+            subject = f"{len(request.prompts)} answers of the reference policy: "
+            result["lines"].append(f"{subject}mean {result['mean']:.4f}, standard deviation {result['std']:.4f}")
     except RewardModelError as error:
         result["faults"] = list(error.faults)
     except Exception as error:  # of the model's own code, of a device: the caller tells it in one line

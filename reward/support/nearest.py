@@ -24,14 +24,14 @@ def nearest(name: str, known: Iterable[str], most: int = 1) -> list[str]:
     wanted = _plain(name)
     matcher = difflib.SequenceMatcher(None, "", wanted, autojunk=False)  # it keeps what it knows of the second
     near = []
-    for number, each in enumerate(dict.fromkeys(known)):
-        plain = _plain(each)
+    for number, candidate in enumerate(dict.fromkeys(known)):
+        plain = _plain(candidate)
         whole = _ratio(matcher, wanted, plain)
         ends = _ends(plain) if len(name) >= SHORTEST else []
         part = PART * max(map(partial(_ratio, matcher, wanted), ends), default=0.0)
         if max(whole, part) >= ALIKE:
-            near.append((-max(whole, part), -whole, len(plain), number, each))
-    return [each for *_, each in sorted(near)[:most]]
+            near.append((-max(whole, part), -whole, len(plain), number, candidate))
+    return [name for *_, name in sorted(near)[:most]]
 
 
 def did_you_mean(name: str, known: Iterable[str], form: str = "{}") -> str:

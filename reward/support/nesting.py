@@ -12,7 +12,7 @@ def is_too_deep(node: Any) -> bool:
     for _ in range(DEEPEST):
         if not level:
             return False
-        children = (child for each in level for child in (each.values() if isinstance(each, dict) else each))
+        children = (child for node in level for child in (node.values() if isinstance(node, dict) else node))
         level = [child for child in children if isinstance(child, dict | list)]
     return bool(level)
 

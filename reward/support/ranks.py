@@ -4,9 +4,9 @@ import math
 from collections.abc import Sequence
 
 
-def spearman(left: Sequence[float], right: Sequence[float]) -> float | None:
+def spearman(first: Sequence[float], second: Sequence[float]) -> float | None:
     """Return the rank correlation, with mean ranks for ties; None where one side is all alike."""
-    a, b = ranks(left), ranks(right)
+    a, b = ranks(first), ranks(second)
     mean = (len(a) + 1) / 2
     spread = math.sqrt(sum((x - mean) ** 2 for x in a) * sum((y - mean) ** 2 for y in b))
     return sum((x - mean) * (y - mean) for x, y in zip(a, b, strict=True)) / spread if spread else None

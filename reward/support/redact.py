@@ -88,19 +88,19 @@ class LogPipe:
 
     def _copy(self) -> None:
         """Copy whole lines, several at a time, so that a secret that was wrapped is seen as one."""
-        rest = b""
+        pending = b""
         while self._ready():
             chunk = os.read(self._source, 1 << 16)
             if not chunk:
                 break
-            rest += chunk
-            end = max(rest.rfind(b"\n"), rest.rfind(b"\r")) + 1
-            if not end and len(rest) > LONGEST:  # a line that is cut where no secret is
-                rest = _changed(rest, hide)  # no part of a secret, which may go on
-                end = max(0, len(rest) - KEPT)
-            self._put(rest[:end])
-            rest = rest[end:]
-        self._put(rest)
+            pending += chunk
+            end = max(pending.rfind(b"\n"), pending.rfind(b"\r")) + 1
+            if not end and len(pending) > LONGEST:  # a line that is cut where no secret is
+                pending = _changed(pending, hide)  # no part of a secret, which may go on
+                end = max(0, len(pending) - KEPT)
+            self._put(pending[:end])
+            pending = pending[end:]
+        self._put(pending)
         os.close(self._source)
 
     def _ready(self) -> bool:

@@ -23,23 +23,23 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is said of a value that does not fit, whatever is wrong with it: ``words`` follow its name."""
+    """What is said of a value that does not fit, whatever is wrong with it: ``message`` follows its name."""
 
-    words: str
+    message: str
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Callable[[Any], Any]) -> Any:
-        return _saying(self.words, handler(source))
+        return _saying(self.message, handler(source))
 
 
 @dataclass(frozen=True)
 class Number:
     """A finite number from ``least`` to ``most``, whole where the type is ``int``; a text or a bool is none.
 
-    ``words`` as in ``Wanted``; ``{number}`` stands for a number, or a whole number.
+    ``message`` as in ``Wanted``; ``{number}`` stands for a number, or a whole number.
     """
 
     least: float
-    words: str
+    message: str
     most: float = LARGEST
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Callable[[Any], Any]) -> Any:
@@ -51,7 +51,7 @@ class Number:
         real = core_schema.float_schema(strict=True, allow_inf_nan=False, ge=self.least, le=self.most)
         schema: Any = whole if int in types else core_schema.union_schema([whole, real])  # 60 stays 60
         schema = core_schema.nullable_schema(schema) if type(None) in types else schema
-        return _saying(self.words.replace("{number}", "a whole number" if int in types else "a number"), schema)
+        return _saying(self.message.replace("{number}", "a whole number" if int in types else "a number"), schema)
 
 
 @dataclass(frozen=True)
@@ -64,16 +64,16 @@ class Strict:
 
 @dataclass(frozen=True)
 class OneOf:
-    """One of ``choices``. ``words`` as in ``Wanted``; ``{choices}`` stands for those that are not empty."""
+    """One of ``choices``. ``message`` as in ``Wanted``; ``{choices}`` stands for those that are not empty."""
 
     choices: tuple[str, ...]
-    words: str
+    message: str
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Callable[[Any], Any]) -> Any:
         from pydantic_core import core_schema
 
-        words = self.words.replace("{choices}", ", ".join(filter(None, self.choices)))
-        return _saying(words, core_schema.literal_schema(list(self.choices)))
+        message = self.message.replace("{choices}", ", ".join(filter(None, self.choices)))
+        return _saying(message, core_schema.literal_schema(list(self.choices)))
 
 
 @dataclass(frozen=True)
@@ -116,10 +116,10 @@ def empty(kind: Callable[[], Any]) -> Via:
     return Via(lambda value: kind() if value is None or value == "" else value)
 
 
-def _saying(words: str, schema: Any) -> Any:
+def _saying(message: str, schema: Any) -> Any:
     from pydantic_core import core_schema
 
-    return core_schema.custom_error_schema(schema, "wanted", custom_error_message=words)
+    return core_schema.custom_error_schema(schema, "wanted", custom_error_message=message)
 
 
 def parse(kind: type[T], values: Any, name: Callable[[str], str]) -> tuple[T | None, list[str]]:
@@ -132,7 +132,7 @@ def parse(kind: type[T], values: Any, name: Callable[[str], str]) -> tuple[T | N
     try:
         return TypeAdapter(kind).validate_python(values), []
     except ValidationError as error:
-        lines = [_line(kind, dict(each), name) for each in error.errors(include_url=False)]
+        lines = [_line(kind, dict(detail), name) for detail in error.errors(include_url=False)]
         return None, list(dict.fromkeys(lines))
 
 
@@ -147,8 +147,8 @@ def _line(kind: Any, error: Mapping[str, Any], name: Callable[[str], str]) -> st
         return f"{name(_path(place[:-1]))}: {no_such(str(place[-1]), known)}"
     if error["type"] == "missing":
         place = place[:-1]
-    given = f", not {shown(repr(value), MOST)}" if error["type"] != "missing" else ""
-    return f"{name(_path(place))}: {_shape(_type_at(kind, place))} is wanted{given}"
+    not_value = f", not {shown(repr(value), MOST)}" if error["type"] != "missing" else ""
+    return f"{name(_path(place))}: {_shape(_type_at(kind, place))} is wanted{not_value}"
 
 
 def no_such(name: str, known: list[str]) -> str:
@@ -166,7 +166,7 @@ def _type_at(kind: Any, place: list[Any]) -> Any:
         if dataclasses.is_dataclass(kind):
             kind = typing.get_type_hints(kind)[str(part)]
         else:
-            inner = [each for each in typing.get_args(kind) if each is not Ellipsis]
+            inner = [argument for argument in typing.get_args(kind) if argument is not Ellipsis]
             kind = inner[-1]
     return kind
 

@@ -18,7 +18,7 @@ from urllib.parse import quote, quote_plus
 
 MASK = "***"
 # A name is a secret's where one of its parts (at underscores, at the humps of camelCase) is one of these words ...
-WORDS = frozenset(
+SECRET_WORDS = frozenset(
     [
         *("key", "keys", "token", "tokens", "secret", "secrets", "password", "passwords", "passwd", "pass", "pwd"),
         *("passphrase", "credential", "credentials", "cred", "creds", "auth", "authorization", "oauth", "bearer"),
@@ -70,7 +70,7 @@ def is_secret_name(name: str) -> bool:
     """Whether an env var, a setting or a key of this name is likely to hold a secret."""
     parts = [part.lower() for part in PART.findall(name)]
     pairs = set(pairwise(parts))
-    is_secret = bool(WORDS & set(parts) or PAIRS & pairs or any(part.endswith(ENDINGS) for part in parts))
+    is_secret = bool(SECRET_WORDS & set(parts) or PAIRS & pairs or any(part.endswith(ENDINGS) for part in parts))
     return is_secret and not HARMLESS.fullmatch(name)
 
 
@@ -130,16 +130,16 @@ def _leaves(node: Any) -> Iterator[str]:
     if isinstance(node, str):
         yield node
     elif isinstance(node, dict):
-        yield from (leaf for key, each in node.items() if is_secret_name(str(key)) for leaf in _leaves(each))
+        yield from (leaf for key, child in node.items() if is_secret_name(str(key)) for leaf in _leaves(child))
     elif isinstance(node, list):
-        yield from (leaf for each in node for leaf in _leaves(each))
+        yield from (leaf for child in node for leaf in _leaves(child))
 
 
 def _escaped(text: str) -> Iterator[str]:
     """Return a text as it is inside a literal of Python's or JSON's; which quotes are escaped hangs on the rest."""
     plain = "".join(
-        each if each.isprintable() else each.encode("unicode_escape", "surrogatepass").decode()
-        for each in text.replace("\\", "\\\\")
+        char if char.isprintable() else char.encode("unicode_escape", "surrogatepass").decode()
+        for char in text.replace("\\", "\\\\")
     )
     for single in ("'", "\\'"):
         for double in ('"', '\\"'):
@@ -204,9 +204,9 @@ def hidden_in(node: Any) -> Any:
     if isinstance(node, str):
         return hide(node)
     if isinstance(node, dict):
-        return {hide(key) if isinstance(key, str) else key: hidden_in(each) for key, each in node.items()}
+        return {hide(key) if isinstance(key, str) else key: hidden_in(child) for key, child in node.items()}
     if isinstance(node, list | tuple):
-        return [hidden_in(each) for each in node]
+        return [hidden_in(child) for child in node]
     return node
 
 

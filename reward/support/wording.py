@@ -28,7 +28,7 @@ SYSTEM = {
     errno.ENOSPC: "the disk is full",
     errno.EDQUOT: "the disk quota is used up",
     errno.ENAMETOOLONG: "the name is too long",
-    errno.ELOOP: "its links lead in a circle",
+    errno.ELOOP: "its links form a circle",
     errno.EEXIST: "it is there already",
     errno.EMFILE: "too many files are open",
     errno.EIO: "the disk fails",
@@ -38,10 +38,10 @@ SYSTEM = {
     errno.EHOSTUNREACH: "the machine cannot be reached",
     errno.ENETUNREACH: "the network cannot be reached",
     errno.EADDRINUSE: "the port is taken",
-    errno.EADDRNOTAVAIL: "it is no address of this machine",
+    errno.EADDRNOTAVAIL: "it is not an address of this machine",
 }
 KINDS: dict[type[BaseException], str] = {
-    UnicodeError: "it has characters that cannot stand there",
+    UnicodeError: "it has characters that are not allowed there",
     RecursionError: "it is nested too deeply",
     MemoryError: "there is not enough memory",
     OverflowError: "a number is too large",
@@ -79,7 +79,7 @@ def kind(value: object) -> str:
     if isinstance(value, bool):
         return "true or false"
     kinds = {dict: "an object", list: "a list", str: "a text", int: "a number", float: "a number", type(None): "null"}
-    return next((words for each, words in kinds.items() if isinstance(value, each)), "something else")
+    return next((name for type_, name in kinds.items() if isinstance(value, type_)), "something else")
 
 
 def reason(error: BaseException) -> str:
@@ -97,16 +97,16 @@ def reason(error: BaseException) -> str:
         return SYSTEM[errno.ELOOP]  # pathlib's before Python 3.13
     if isinstance(error, ValueError) and text.startswith("Exceeds the limit ("):  # of int()
         return "a number has too many digits"
-    known = next((words for kind, words in KINDS.items() if isinstance(error, kind)), None)
+    known = next((text for kind, text in KINDS.items() if isinstance(error, kind)), None)
     if known is not None:
         return known
     text = re.sub(r"\b[A-Z]\w+Error: ", "", text)
-    return shown(text, 300) if text and not OF_PYTHON.search(text) else "it has another form than is wanted"
+    return shown(text, 300) if text and not OF_PYTHON.search(text) else "it has an unexpected form"
 
 
 def _of_the_system(error: OSError) -> str:
     if isinstance(error, socket.gaierror):
-        return "no machine of that name is known"
+        return "no machine has that name"
     if isinstance(error, TimeoutError):
         return SYSTEM[errno.ETIMEDOUT]
     if error.errno is None:  # of a library that says it in words alone

@@ -102,8 +102,8 @@ def _odd_numbers(node: Any) -> Iterator[str]:
         for pair in node.value:
             yield from (line for part in pair for line in _odd_numbers(part))
     elif isinstance(node, yaml.SequenceNode):
-        for each in node.value:
-            yield from _odd_numbers(each)
+        for child in node.value:
+            yield from _odd_numbers(child)
     elif node is not None and node.tag in NUMBERS and not PLAIN_NUMBER.fullmatch(node.value):
         yield f"line {node.start_mark.line + 1}: {shown(node.value)}: write a decimal number, or a text in quotes"
 
@@ -113,8 +113,8 @@ def _twice(node: Any, prefix: str) -> Iterator[str]:
     import yaml
 
     if isinstance(node, yaml.SequenceNode):
-        for each in node.value:
-            yield from _twice(each, prefix)
+        for child in node.value:
+            yield from _twice(child, prefix)
     elif isinstance(node, yaml.MappingNode):
         seen: dict[str, int] = {}
         for key, value in node.value:

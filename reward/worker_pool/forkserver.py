@@ -99,16 +99,16 @@ class Child(Generic[Place]):
             Broken: it is not one line, or too long.
             TimeoutError: it is not there at ``deadline``.
         """
-        left, line_end, answer = memoryview(request), memoryview(b"\n"), bytearray()
+        unsent, line_end, answer = memoryview(request), memoryview(b"\n"), bytearray()
         while True:
-            if not left:
-                left, line_end = line_end, line_end[:0]
-            events = {self.answers: select.POLLIN} | ({self.requests: select.POLLOUT} if left else {})
+            if not unsent:
+                unsent, line_end = line_end, line_end[:0]
+            events = {self.answers: select.POLLIN} | ({self.requests: select.POLLOUT} if unsent else {})
             ready = frames.wait(events, deadline, on_wait)
             if not ready:
                 raise TimeoutError
             if self.requests in ready:
-                left = self._write(left)
+                unsent = self._write(unsent)
             if self.answers in ready:
                 chunk = os.read(self.answers, LONGEST_ANSWER)
                 answer += chunk
@@ -145,7 +145,7 @@ def _be_child(turn: Callable[[Place], int], place: Place, server: int, requests:
         os._exit(status)
 
 
-class Server(Generic[Place]):
+class ForkingServer(Generic[Place]):
     """Hands requests to children, one at a time."""
 
     def __init__(
@@ -263,7 +263,7 @@ def run(
     # Blocked, and looked for where the server waits: no place is left half made or half removed.
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
-    server = Server(turn, place, is_value, one_shot)
+    server = ForkingServer(turn, place, is_value, one_shot)
     prepare()
     with contextlib.suppress(frames.Closed):
         server.serve()

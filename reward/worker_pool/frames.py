@@ -59,12 +59,12 @@ def send(descriptor: int, data: bytes, deadline: float, on_wait: Callable[[], No
         Closed: the other side has ended.
         TimeoutError: it is not written at ``deadline``.
     """
-    left = memoryview(data)
-    while left:
+    unsent = memoryview(data)
+    while unsent:
         if not wait({descriptor: select.POLLOUT}, deadline, on_wait):
             raise TimeoutError
         try:
-            left = left[os.write(descriptor, left) :]
+            unsent = unsent[os.write(descriptor, unsent) :]
         except BlockingIOError:  # room, but for less than one page
             time.sleep(0.001)
         except BrokenPipeError:
@@ -80,9 +80,9 @@ def wait(events: dict[int, int], deadline: float, on_wait: Callable[[], None] | 
     for descriptor, event in events.items():
         poll.register(descriptor, event)
     while True:
-        left = deadline - time.monotonic()
-        ready = poll.poll(max(0.0, min(left, LOOK)) * 1000)
-        if ready or left <= 0:
+        remaining = deadline - time.monotonic()
+        ready = poll.poll(max(0.0, min(remaining, LOOK)) * 1000)
+        if ready or remaining <= 0:
             return {descriptor for descriptor, _ in ready}
         if on_wait:
             on_wait()

@@ -43,10 +43,10 @@ def math(truth: str, answer: str) -> bool:
     from reward.worker_pool import exact
 
     exact.patch()
-    wanted, given = _parse(truth), _parse(answer)
-    if verify(list(wanted), list(given), timeout_seconds=0):
+    wanted, answered = _parse(truth), _parse(answer)
+    if verify(list(wanted), list(answered), timeout_seconds=0):
         return True
-    return bool(wanted and given) and exact.same_number(wanted[0], given[0])
+    return bool(wanted and answered) and exact.same_number(wanted[0], answered[0])
 
 
 def regex(pattern: str, text: str) -> bool:

@@ -22,7 +22,7 @@ from statistics import median
 from reward.judge.config import JudgeConfig
 from reward.judge.gateway.gateway import Gateway
 from reward.judge.prompts.question import Prompts
-from reward.judge.providers import PROVIDERS, Endpoint, Reply, Request, connect
+from reward.judge.providers import PROVIDERS, Endpoint, JudgeRequest, Reply, connect
 from reward.judge.verdict import schema
 from tests.support.judge_server import ROUTES, verdict
 
@@ -54,7 +54,7 @@ async def compare(options: argparse.Namespace, url: str) -> None:
 
         async def by_sdk(number: int) -> None:
             question = questions[number]  # noqa: B023
-            await sdk.ask(Request(question.system, question.user, 512, 0.0, schema()))  # noqa: B023
+            await sdk.ask(JudgeRequest(question.system, question.user, 512, 0.0, schema()))  # noqa: B023
 
         gateway = Gateway(JudgeConfig(options.provider, "m", url, concurrency=options.in_flight, cache=options.cache))
 
@@ -88,7 +88,7 @@ class Instant:
     def __init__(self, *_: object) -> None:
         self.reply = Reply(verdict(10), 500, 20)
 
-    async def ask(self, request: Request) -> Reply:
+    async def ask(self, request: JudgeRequest) -> Reply:
         """Return a verdict."""
         await asyncio.sleep(0)
         return self.reply

@@ -12,7 +12,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from reward.model.client import Client
+from reward.model.client import RewardModelClient
 from reward.model.messages import Messages, conversation
 from reward.model.serving.server import served_model
 from reward.model.spec import Spec
@@ -21,7 +21,7 @@ from tests.support import reward_models, vllm_server
 LENGTH = 2048  # tokens of context
 
 
-def rate(client: Client, talks: list[Messages], rounds: int) -> list[float]:
+def rate(client: RewardModelClient, talks: list[Messages], rounds: int) -> list[float]:
     """Return conversations a second of each round after the first."""
 
     async def once() -> float:
@@ -53,10 +53,10 @@ def main() -> None:
             for i in range(options.size)
         ]
         spec = Spec(str(folder), max_length=LENGTH)
-        found = {"transformers": rate(Client(spec), talks, options.rounds)}
+        found = {"transformers": rate(RewardModelClient(spec), talks, options.rounds)}
         with vllm_server.serving(folder, Path(place) / "log", LENGTH) as url:
             by_vllm = Spec(str(folder), max_length=LENGTH, url=url, served=served_model(url))
-            found["vllm"] = rate(Client(by_vllm), talks, options.rounds)
+            found["vllm"] = rate(RewardModelClient(by_vllm), talks, options.rounds)
     for name, rates in found.items():
         print(f"{name:14} {' '.join(f'{each:8.1f}' for each in rates)} scores/s")
 

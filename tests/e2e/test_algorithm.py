@@ -134,7 +134,7 @@ def test_a_run_that_was_killed_goes_on_as_if_it_had_not_been(first, output) -> N
         process.wait()
     result = train_sh("--run_name", "killed", timeout=1800, OUTPUT_DIR=str(output))  # and no flag again
     assert result.status == 0, result.err
-    assert f"killed goes on after step {SAVED}\n" in result.out
+    assert f"killed: continuing after step {SAVED}\n" in result.out
     assert footprint() - before == set()
     steps = [json.loads(line)["step"] for line in (output / "runs" / "killed" / "metrics.jsonl").open()]
     assert steps == list(range(STEPS + 1))

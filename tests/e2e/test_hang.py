@@ -41,7 +41,7 @@ def test_a_rank_that_is_stopped_is_named(output: Path) -> None:
         process.kill()
     assert process.returncode == 1, said
     assert f"stopped by a signal or a debugger: rank of actor and critic (process {ranks[1].pid})" in said
-    assert "ended by --hang_timeout; --resume stuck goes on from " in said
+    assert "ended by --hang_timeout; --resume stuck continues from " in said
     assert json.loads((run / "summary.json").read_text())["state"] == "failed"
     (stacks,) = run.glob("stacks-*.txt")
     text = stacks.read_text()

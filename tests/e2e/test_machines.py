@@ -166,11 +166,11 @@ def test_three_machines_train_as_three_ranks_do_also_when_one_is_lost_on_the_way
     other, leader = several(3, 1, *flags), several(3, 0, *flags)
     leader.until("step 3/4")
     lost.process.kill()
-    leader.until("starting again (1 of 1, --max_restarts)", SOON)
+    leader.until("restarting (1 of 1, --max_restarts)", SOON)
     assert "node 2 (" in leader.said
     assert "127.0.0.3) has gone: the connection was closed" in leader.said
     again = several(3, 2, *flags, words=seeing(apart, output))
-    leader.until("machines goes on after step 2")
+    leader.until("machines: continuing after step 2")
     copied = f"127.0.0.3): does not share {output}; checkpoints are copied to and from the head node" in leader.said
     assert copied == can_mount(), leader.said
     assert leader.ends(900) == 0, leader.said
@@ -264,9 +264,9 @@ def test_parts_that_are_killed_are_named_and_the_run_goes_on(start) -> None:
     run = start("--run_name", "parts", "--save_freq", "1", "--total_steps", "9", "--max_restarts", "1")
     run.until("step 2/9")
     run.kill_part("VLLM::")
-    run.until("starting again (1 of 1, --max_restarts)", SOON)
+    run.until("restarting (1 of 1, --max_restarts)", SOON)
     assert "the run failed: vLLM's engine died without an exception" in run.said
-    run.until("parts goes on after step")
+    run.until("parts: continuing after step")
     run.until("step 4/9")
     run.kill_part("ray::RewardLoopWorker")
     assert run.ends() == 1

@@ -100,8 +100,8 @@ def test_a_folder_that_is_no_wheelhouse(tmp_path) -> None:
 @pytest.mark.parametrize(("line", "said"), table.IN_VAIN.items())
 def test_a_flag_without_effect_is_said_in_one_line(line, said) -> None:
     settings = read(line)
-    told = without_effect(settings.values, settings.given, settings.reward.kind)
-    assert told.startswith("given, and without effect here: ")
+    told = without_effect(settings.values, settings.explicit, settings.reward.kind)
+    assert told.startswith("no effect in this run: ")
     assert said in told
     assert "\n" not in told
 
@@ -170,7 +170,7 @@ def test_a_reward_whose_keys_change(tmp_path, returned, said) -> None:
 @pytest.mark.parametrize("line", table.GOOD)
 def test_good_input_is_taken(line) -> None:
     settings = read(line)
-    assert not without_effect(settings.values, settings.given, settings.reward.kind)
+    assert not without_effect(settings.values, settings.explicit, settings.reward.kind)
 
 
 def test_all_that_verls_examples_override_is_taken() -> None:

@@ -250,7 +250,7 @@ def test_a_fault_of_the_kit_is_one_line_and_a_file(tmp_path) -> None:
     assert done.returncode == 1
     (line,) = done.stderr.splitlines()
     (file,) = tmp_path.glob("ppo-kit-fault-*.txt")
-    assert line.startswith("train.sh: internal error of the kit") and str(file) in line
+    assert line.startswith("train.sh: internal error in the kit") and str(file) in line
     assert "LookupError" in file.read_text()
     assert "canary" not in file.read_text() + done.stderr
     assert file.stat().st_mode & 0o777 == 0o600

@@ -54,7 +54,7 @@ def test_all_is_well(tmp_path, small_model, prefork) -> None:
     assert "mini batch" not in result.out  # 96 is a multiple of 16, so nothing was fitted
     assert any(line.startswith("GiB of one CPU rank") for line in lines)
     assert any(line.startswith("host memory ") for line in lines)
-    assert lines[-1].split(";")[1].startswith(" nothing stands in the way of a launch")
+    assert lines[-1].split(";")[1].startswith(" ready to launch")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["cache"]  # no run was made
 
 
@@ -93,7 +93,7 @@ def test_flags_are_checked_first() -> None:
         "they can",
     ]
     assert train_sh("check", "words").complaints == [
-        "train.sh: check: it takes the flags of a run; leave out words",
+        "train.sh: check: takes the flags of a run and no other argument; leave out words",
     ]
 
 
@@ -192,7 +192,9 @@ def test_the_judge_is_asked_once(tmp_path, small_model, monkeypatch, fault) -> N
     assert KEY not in finding.text
 
 
-@pytest.mark.parametrize(("force", "status", "last"), [("false", 2, "would go on with --force"), ("true", 0, "by --f")])
+@pytest.mark.parametrize(
+    ("force", "status", "last"), [("false", 2, "--force would launch anyway"), ("true", 0, "--force launches")]
+)
 def test_check_says_what_a_launch_would_do(tmp_path, small_model, monkeypatch, capsys, force, status, last) -> None:
     monkeypatch.setattr(host_checks, "host_limit", lambda: (1 << 30, 1 << 30))
     monkeypatch.setattr(processes, "end_all", lambda traces: None)  # it would end what other tests keep
@@ -208,7 +210,7 @@ def test_an_address_that_cannot_be_listened_on(monkeypatch) -> None:
     monkeypatch.setattr(host_checks, "node_address", lambda: "203.0.113.7")  # nobody's: RFC 5737
     found = next(host_checks.address())
     assert (found.state, found.forced) == ("fail", True)
-    assert "203.0.113.7, this machine's address, cannot be listened on" in found.text
+    assert "203.0.113.7, this machine's address: cannot listen on it" in found.text
     with socket.create_server(("127.0.0.1", 0)):  # a port that is taken is no obstacle: Ray and verl take free ones
         monkeypatch.setattr(host_checks, "node_address", lambda: "127.0.0.1")
         assert next(host_checks.address()).state == "ok"
@@ -217,9 +219,9 @@ def test_an_address_that_cannot_be_listened_on(monkeypatch) -> None:
 @pytest.mark.parametrize(
     ("rank", "address", "says"),
     [
-        ("0", "203.0.113.7", "MASTER_ADDR=203.0.113.7 is no address of this machine"),
-        ("0", "nowhere.invalid", "MASTER_ADDR=nowhere.invalid is no address of this machine"),
-        ("1", "nowhere.invalid", "MASTER_ADDR=nowhere.invalid: no machine of that name is known"),
+        ("0", "203.0.113.7", "MASTER_ADDR=203.0.113.7 is not an address of this machine"),
+        ("0", "nowhere.invalid", "MASTER_ADDR=nowhere.invalid is not an address of this machine"),
+        ("1", "nowhere.invalid", "MASTER_ADDR=nowhere.invalid: no machine has that name"),
         ("1", "203.0.113.7", ""),
         ("0", "localhost", ""),
     ],

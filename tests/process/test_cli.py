@@ -76,10 +76,13 @@ def test_a_flag_without_its_value() -> None:
             ["--reward_model", "x"],
             "--reward_model x: there is no such folder, and it is no name of the Hugging Face hub",
         ),
-        (["--nnodes", "2", "--master_addr", "203.0.113.7"], "MASTER_ADDR=203.0.113.7 is no address of this machine"),
+        (
+            ["--nnodes", "2", "--master_addr", "203.0.113.7"],
+            "MASTER_ADDR=203.0.113.7 is not an address of this machine",
+        ),
         (
             ["--nnodes", "2", "--master_addr", "127.0.0.1", "--node_rank", "1", "--node_addr", "203.0.113.7"],
-            "NODE_ADDR=203.0.113.7 is no address of this machine",
+            "NODE_ADDR=203.0.113.7 is not an address of this machine",
         ),
         (["--ray_address", "127.0.0.1:9", "--n_gpus", "1"], "RAY_ADDRESS=127.0.0.1:9: no Ray head node answers there"),
         (["--ray_address", "ray://h:1", "--n_gpus", "1"], "RAY_ADDRESS=ray://h:1: give auto, or host:port"),

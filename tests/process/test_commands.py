@@ -43,13 +43,13 @@ def test_report(output, prefork) -> None:
     [
         (("report",), "report: the name of a run is wanted, or of several, as in ./train.sh report RUN RUN2"),
         (("report", "tiny-sum"), "report: tiny-sum: no such run in {output}/runs; there are tiny-sums"),
-        (("report", "tiny-sums", "trainer.project_name=x"), "report: overrides for verl are of no effect"),
+        (("report", "tiny-sums", "trainer.project_name=x"), "report: overrides for verl have no effect here"),
         (("export",), "export: the name of one run is wanted, as in ./train.sh export RUN, not none"),
-        (("export", "x"), "export: x: no such run in {output}/runs; there is none like it"),
+        (("export", "x"), "export: x: no such run in {output}/runs; none has a similar name"),
         (("export", "tiny-sums", "--step", "30"), "export: tiny-sums has no checkpoint of step 30; there are: 10, 20"),
         (("export", "tiny-sums", "--out", "{output}/runs"), "export: {output}/runs is there already"),
         (("export", "tiny-sums", "--step", "10"), "export: the checkpoint of step 10 is damaged: "),
-        (("--step", "10"), "--out, --step and --system_prompt: of ./train.sh score"),
+        (("--step", "10"), "--out, --step and --system_prompt belong to ./train.sh score"),
     ],
 )
 def test_mistakes(output, words, complaint, prefork) -> None:

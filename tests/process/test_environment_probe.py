@@ -96,7 +96,7 @@ def test_the_probe_ends_in_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     slow, start = SOURCE.replace('return "",', 'time.sleep(30); return "",'), time.monotonic()
     played = probe.probe(spec_of(tmp_path, slow, timeout=100.0))
     assert time.monotonic() - start < 15 and played.missing and not played.is_level
-    assert played.line() == "no episode was over after 2 s"
+    assert played.line() == "no episode ended within 2 s"
 
 
 def test_the_commands(tmp_path: Path, prefork) -> None:

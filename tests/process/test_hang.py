@@ -107,7 +107,7 @@ def test_a_rank_that_was_stopped() -> None:
         time.sleep(0.3)
         found, _ = examined(made)
         assert found.cause == (f"stopped by a signal or a debugger: rank of actor and critic (process {made[1].pid})")
-        assert found.remedy.startswith(f"have them go on by kill -CONT {made[1].pid}")
+        assert found.remedy.startswith(f"resume them with kill -CONT {made[1].pid}")
 
 
 def test_vllms_engine_that_was_stopped() -> None:
@@ -133,7 +133,7 @@ def test_an_idle_process_is_no_cause() -> None:
     code = "import threading\nprint('ready', flush=True)\nthreading.Event().wait()"
     with running(("ray::RewardLoopWorker", code)) as made:
         found, where = examined(made)
-    assert found.cause == "no cause that is known shows in the stacks" and where == []
+    assert found.cause == "the stacks show no known cause" and where == []
 
 
 def progress(folder: Path, said: list[str]) -> Progress:

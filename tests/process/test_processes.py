@@ -137,7 +137,7 @@ def test_what_belongs_to_others_stays() -> None:
         try:
             traces.look()
             traces.remove()
-            assert traces.own == set()
+            assert traces.of_run == set()
             assert Path(f"/dev/shm/{name}").exists()
             assert stranger not in {process.pid for process in processes.descendants()}
         finally:

@@ -10,7 +10,7 @@ import pytest
 from tests.support import hub_server, policies, reward_models
 from tests.support.command import clean_environment, train_sh
 from trainer.commands.rehearsal import inputs, load_back, miniature
-from trainer.commands.rehearsal.miniature import Source
+from trainer.commands.rehearsal.miniature import ModelSource
 from trainer.settings.settings import read_settings
 
 SMALL = {"vocab_size": 512}  # real vocabularies take most of a second each
@@ -19,7 +19,7 @@ SMALL = {"vocab_size": 512}  # real vocabularies take most of a second each
 @pytest.mark.parametrize("kind", policies.CONFIGS)
 def test_miniatures_are_written_updated_and_loaded_back(tmp_path, kind) -> None:
     """Of the architectures that people train, from configuration and tokenizer alone."""
-    source = Source(str(policies.write(tmp_path / "real", kind, **SMALL)), "model")
+    source = ModelSource(str(policies.write(tmp_path / "real", kind, **SMALL)), "model")
     architecture = miniature.read(source)
     assert architecture.name == policies.CONFIGS[kind]["architectures"][0]
     miniature.write(source, tmp_path / "small", seed=1)
@@ -31,7 +31,7 @@ def test_miniatures_are_written_updated_and_loaded_back(tmp_path, kind) -> None:
 
 @pytest.mark.parametrize("make", [reward_models.skywork_qwen3, reward_models.deberta])
 def test_a_reward_model_in_miniature_is_of_the_same_class(tmp_path, make) -> None:
-    source = Source(str(make(tmp_path / "real")), "reward_model", scores=True)
+    source = ModelSource(str(make(tmp_path / "real")), "reward_model", scores=True)
     (tmp_path / "real" / "model.safetensors").unlink()
     name = miniature.read(source).name
     miniature.write(source, tmp_path / "small", seed=1)
@@ -41,7 +41,7 @@ def test_a_reward_model_in_miniature_is_of_the_same_class(tmp_path, make) -> Non
 
 def test_the_stand_in_has_the_tokenizer_and_the_vocabulary(tmp_path) -> None:
     real = policies.write(tmp_path / "real", "gemma2", **SMALL)
-    miniature.write(Source(str(real), "model", stand_in=True), tmp_path / "small", seed=1)
+    miniature.write(ModelSource(str(real), "model", stand_in=True), tmp_path / "small", seed=1)
     config = json.loads((tmp_path / "small" / "config.json").read_text())
     assert (config["architectures"], config["vocab_size"]) == (["LlamaForCausalLM"], 512)
     assert load_back.main(tmp_path / "small", None).startswith("LlamaForCausalLM")
@@ -62,7 +62,7 @@ def test_a_reward_model_with_a_head_of_its_own_has_a_stand_in(tmp_path, small_mo
 def test_of_a_model_of_the_hub_no_weights_are_asked_for(tmp_path) -> None:
     """They are listed there; config.json and tokenizer are all that a miniature is made of."""
     policies.write(tmp_path / "hub" / "meta" / "llama", "llama", **SMALL)
-    source, job = Source("meta/llama", "model"), tmp_path / "job.json"
+    source, job = ModelSource("meta/llama", "model"), tmp_path / "job.json"
     miniature.dump_job(source, tmp_path / "small", 1, job)
     with hub_server.serving(tmp_path / "hub") as hub:
         environ = clean_environment(HF_HOME=str(tmp_path / "cache"), **hub.environment)

@@ -7,7 +7,7 @@ import pytest
 from reward.model import preference_pairs
 from reward.model.encoder import Encoder
 from reward.model.messages import conversation
-from reward.model.serving.engine import Engine
+from reward.model.serving.engine import RewardEngine
 from reward.model.spec import Spec
 from tests.support import reward_models
 from tests.support.command import train_sh
@@ -30,7 +30,7 @@ def read(path) -> list[dict]:
 def expected(folder, *talks) -> list[float]:
     spec = Spec(str(folder))
     encoder = Encoder(spec)
-    return Engine(spec).scores([encoder.encode(talk) for talk in talks])
+    return RewardEngine(spec).scores([encoder.encode(talk) for talk in talks])
 
 
 def test_scores_of_answers(folder, tmp_path) -> None:

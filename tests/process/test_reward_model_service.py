@@ -11,13 +11,13 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from reward.model.architectures.adapter import Encoded
-from reward.model.client import KEYS, Client, compute_model
+from reward.model.client import KEYS, RewardModelClient, compute_model
 from reward.model.encoder import Encoder
 from reward.model.errors import RewardModelError
 from reward.model.messages import conversation
 from reward.model.serving.actor import RewardModel
 from reward.model.serving.batcher import Batcher
-from reward.model.serving.engine import Engine
+from reward.model.serving.engine import RewardEngine
 from reward.model.serving.server import scalar, served_model
 from reward.model.spec import Spec
 from reward.support.errors import GraderFailed, GraderTimeout
@@ -108,7 +108,7 @@ GOOD = json.dumps({"data": [{"index": 0, "probs": [-3.25], "num_classes": 1}]})
 
 
 def asked(folder, url: str, **options) -> dict[str, float]:
-    return asyncio.run(Client(Spec(str(folder), url=url, **options)).score(TALK))
+    return asyncio.run(RewardModelClient(Spec(str(folder), url=url, **options)).score(TALK))
 
 
 def test_raw_scores_by_token_ids(folder) -> None:
@@ -232,7 +232,7 @@ def test_the_actor_scores_as_the_engine_does(folder) -> None:
         await model.rest()
         return [*found, await model.score(inputs[0])]
 
-    scores = Engine(spec).scores(inputs)
+    scores = RewardEngine(spec).scores(inputs)
     assert asyncio.run(all_of_them()) == pytest.approx([*scores, scores[0]], abs=1e-5)
 
 

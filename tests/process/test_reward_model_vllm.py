@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from reward.model.client import Client
+from reward.model.client import RewardModelClient
 from reward.model.errors import RewardModelError
 from reward.model.messages import conversation
 from reward.model.serving.server import served_model
@@ -32,7 +32,7 @@ def served(request, tmp_path):
 
 
 def scores(spec: Spec) -> list[float]:
-    client = Client(spec)
+    client = RewardModelClient(spec)
 
     async def ask() -> list[float]:
         return [found["score"] for found in await asyncio.gather(*map(client.score, TALKS))]

@@ -95,7 +95,7 @@ def test_a_reward_function_of_the_users(tmp_path) -> None:
             ["tests/process/test_score.py", "--use_api_reward"],
             "qwen-plus at dashscope: no key; looked for DASHSCOPE_API_KEY",
         ),
-        (["tests/process/test_score.py", "critic.grad_clip=1"], "overrides for verl are of no effect"),
+        (["tests/process/test_score.py", "critic.grad_clip=1"], "overrides for verl have no effect here"),
     ],
 )
 def test_what_cannot_be_done_is_one_line_and_status_2(arguments, message, tmp_path) -> None:
@@ -132,7 +132,7 @@ def test_ctrl_c_and_on(tmp_path) -> None:
     process.send_signal(signal.SIGINT)
     assert process.wait(timeout=60) == 130
     assert process.stderr is not None
-    assert "the same command goes on where" in process.stderr.read()
+    assert "run the same command again to continue where" in process.stderr.read()
     before = len(out.read_text().splitlines())
     assert 0 < before < 200
     done = score(file, "--out", out, f"--reward_fn={tmp_path}/slow.py")
@@ -211,7 +211,7 @@ FUNCTIONS = {
     "return 0.0": "extraction is at fault: ",
     "return solution_str[-1] == ground_truth": "reward_fn is at fault: the reward function raises on a real row: "
     "IndexError (string index out of range) at line 1: def compute_score",
-    "import os; print('bye'); os._exit(3)": "reward_fn is at fault: the check ends without a verdict: ",
+    "import os; print('bye'); os._exit(3)": "reward_fn is at fault: the check ended without a verdict: ",
     "return 'good'": "reward_fn is at fault: the reward function returned str as score; a number is wanted",
     "return data_source == 'gsm8k' and ground_truth in solution_str": "data_source is at fault: ",
 }

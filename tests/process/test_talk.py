@@ -20,14 +20,14 @@ class Scripted(Speaker):
     """Says the words of a script, one a turn."""
 
     def __init__(self, script: Sequence[str], limit: int = 10_000) -> None:
-        self.tokenizer, self.limit, self.said = TOKENIZER, limit, []
+        self.tokenizer, self.limit, self.reply_ids = TOKENIZER, limit, []
         self.script, self.read = iter(script), list[str]()
 
     def speak(self, ids: Sequence[int], most: int, ends: Sequence[int] = ()) -> Iterator[str]:
         """Say the next words."""
         self.read.append(TOKENIZER.decode(ids))
         words = next(self.script)
-        self.said = [*TOKENIZER.encode(words, add_special_tokens=False), TOKENIZER.eos_token_id]
+        self.reply_ids = [*TOKENIZER.encode(words, add_special_tokens=False), TOKENIZER.eos_token_id]
         yield words
 
 
@@ -78,7 +78,7 @@ def test_a_person_and_the_model_play() -> None:
     spec = EnvSpec("frozenlake", {"desc": ["SF", "FG"]}, max_turns=4)
     said = shown(Play(speaker, spec, 8), "", "right", "", "", "up")
     assert said[1].startswith("I go down.\n") and "return" not in said[1]
-    assert said[2].endswith("(over after 2 turns: return 1, goal reached; Enter begins the next episode)")
+    assert said[2].endswith("(over after 2 turns: return 1, goal reached; Enter starts the next episode)")
     assert said[3] == said[0]  # the next episode, of the same map
     assert said[4].startswith("right\n")
     assert speaker.read[0].startswith(f"<|im_start|>user\n{said[0]}<|im_end|>")

@@ -161,8 +161,8 @@ def without_a_file(house: Path) -> None:
         (edited(glibc=99), "made for manylinux_2_99_x86_64, and this machine is x86_64 with glibc 2."),
         (edited(device="cuda"), "made for --device cuda, and this set-up is for --device cpu"),
         (edited(left_out={}), "made from another version of config/requirements/cpu.txt: torch==2.13.0+cpu"),
-        (lambda house: shutil.rmtree(house / "wheels"), "missing from wheels; bring it again from where"),
-        (without_a_file, ": plain-1.0-py3-none-any.whl: missing from wheels; bring it again from where"),
+        (lambda house: shutil.rmtree(house / "wheels"), "missing from wheels; copy it again from where"),
+        (without_a_file, ": plain-1.0-py3-none-any.whl: missing from wheels; copy it again from where"),
         (with_a_damaged_file, ": large-1.0-py3-none-any.whl: damaged, by its checksum; bring it again from where"),
         (
             lambda house: wheels.wheel(house, "mine", tag="cp39-cp39-linux_x86_64"),

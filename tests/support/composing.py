@@ -12,7 +12,7 @@ from data import models
 from reward.model.spec import Spec
 from trainer.checks import judge, preflight
 from trainer.composition import compose, config_environment
-from trainer.composition.run_plan import Plan
+from trainer.composition.run_plan import RunPlan
 from trainer.runs import folders
 from trainer.runs.resume import Start
 from trainer.settings.settings import Settings, read_settings
@@ -22,7 +22,7 @@ from trainer.user_error import UserError
 
 def resolved(model: Path, gpus: int, *overrides: str, **environ: str) -> DictConfig:
     settings = read_settings({"MODEL_PATH": str(model), **environ}, overrides, gpus)
-    plan = Plan(
+    plan = RunPlan(
         models.find(str(model), Path("unused"), 1, print),
         Path("train.parquet"),
         Path("val.parquet"),
@@ -36,7 +36,7 @@ def resolved(model: Path, gpus: int, *overrides: str, **environ: str) -> DictCon
     return compose.resolve(config_environment.of_config(settings, plan, run, Path("tmp")), settings)
 
 
-def planned(settings: Settings, say: Callable[[str], None]) -> Plan:
+def planned(settings: Settings, say: Callable[[str], None]) -> RunPlan:
     """Check as a launch does, but for what follows from verl's configuration; return the plan, or raise the faults."""
     plan, findings = preflight.look(settings, say)
     faults = preflight.fatal(settings, findings)

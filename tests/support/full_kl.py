@@ -54,7 +54,7 @@ def engine_kind() -> type:
 
 def compared(model: torch.nn.Module, reference: torch.nn.Module, data: Any) -> dict[str, torch.Tensor]:
     """Return what the engine says of a micro batch's responses, (B, r); the reference's pass comes first."""
-    store = reference_states.Reference()
+    store = reference_states.ReferenceStates()
     for of_model, task in ((reference, KEEP), (model, COMPARE)):
         engine = of(engine_kind(), of_model)
         engine.reference = store

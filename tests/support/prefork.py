@@ -12,11 +12,11 @@ import signal
 import subprocess
 import sys
 import time
-import traceback
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.support import fork
 from tests.support.command import Result, clean_environment
 from trainer import ROOT
 from trainer.settings.knobs import COMMANDS, load_knobs
@@ -157,25 +157,12 @@ def _wait(child: int, deadline: float) -> tuple[int, bool]:
 def _command(request: dict[str, Any]) -> None:
     """Be the command: never returns."""
     os.setsid()
-    for number, flags, name in ((0, os.O_RDONLY, os.devnull), (1, os.O_WRONLY, "out"), (2, os.O_WRONLY, "err")):
-        file = os.open(request.get(name, name), flags | os.O_CREAT * (number > 0), 0o600)
-        os.dup2(file, number)
-    os.environ.clear()
-    os.environ.update(request["environ"])
+    fork.take_over(request["environ"], request["out"], request["err"])
     os.chdir(request["cwd"])
     sys.argv = ["trainer", *request["argv"]]
     from trainer import __main__
 
-    try:
-        status = __main__.main()
-    except SystemExit as ending:
-        status = ending.code if isinstance(ending.code, int) else 1
-    except BaseException:
-        traceback.print_exc()
-        status = 1
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(status)
+    fork.run_and_exit(__main__.main)
 
 
 if __name__ == "__main__":

@@ -14,8 +14,9 @@ import subprocess
 import sys
 import tempfile
 import textwrap
-import traceback
 from pathlib import Path
+
+from tests.support import fork
 
 UNDO = "import wrapt.importer; wrapt.importer._post_import_hooks.clear()"
 LIBRARIES = (
@@ -34,8 +35,8 @@ def run(code: str, platform: str = "cpu", fresh: bool = False, **extra: str) -> 
         environment["VERL_PLATFORM"] = platform
     text = textwrap.dedent(code)
     if fresh:
-        words = [sys.executable, "-c", text]
-        return subprocess.run(words, capture_output=True, text=True, env=environment, check=False)
+        command = [sys.executable, "-c", text]
+        return subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
     server = _server()
     assert server.stdin is not None and server.stdout is not None
     with tempfile.TemporaryDirectory() as folder:
@@ -49,9 +50,9 @@ def run(code: str, platform: str = "cpu", fresh: bool = False, **extra: str) -> 
 
 @functools.cache
 def _server() -> subprocess.Popen[str]:
-    words = [sys.executable, "-m", "tests.support.upstream"]
+    command = [sys.executable, "-m", "tests.support.upstream"]
     environment = {k: v for k, v in os.environ.items() if k != "VERL_PLATFORM"}
-    server = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
+    server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
     atexit.register(server.kill)
     return server
 
@@ -71,22 +72,9 @@ def _serve() -> None:
 
 def _become(code: str, environment: dict[str, str], files: list[str]) -> None:
     """Be the process of ``code``: never returns."""
-    for number, file in enumerate((os.devnull, *files)):
-        os.dup2(os.open(file, os.O_RDWR | os.O_CREAT, 0o600), number)
-    os.environ.clear()
-    os.environ.update(environment)
+    fork.take_over(environment, *files)
     sys.argv = ["-c"]
-    status = 0
-    try:
-        exec(compile(code, "<string>", "exec"), vars(sys.modules["__main__"]))
-    except SystemExit as ending:
-        status = ending.code if isinstance(ending.code, int) else int(ending.code is not None)
-    except BaseException:
-        traceback.print_exc()
-        status = 1
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(status)
+    fork.run_and_exit(lambda: exec(compile(code, "<string>", "exec"), vars(sys.modules["__main__"])))
 
 
 if __name__ == "__main__":

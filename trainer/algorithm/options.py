@@ -6,7 +6,7 @@ from typing import Any
 
 
 @dataclass(frozen=True)
-class Options:
+class AlgorithmOptions:
     """Each default leaves verl's PPO as it is."""
 
     reward_clip: float | None = None
@@ -31,7 +31,7 @@ class Options:
     dump: str | None = None  # a folder: each step's batch is saved there, for tests and for a look
 
     @classmethod
-    def of(cls, config: Any) -> "Options":
+    def of(cls, config: Any) -> "AlgorithmOptions":
         """Read the options from verl's whole configuration; a missing sub-tree is all defaults."""
         tree = config.trainer.v1.get("ppo_kit", None) or {}
         return cls(**{str(key): value for key, value in tree.items()})

@@ -7,7 +7,7 @@ import torch
 from reward.support.moments import RunningMoments
 from trainer.algorithm import shaping
 from trainer.algorithm.kl import estimates as kl
-from trainer.algorithm.options import Options
+from trainer.algorithm.options import AlgorithmOptions
 
 
 def shaped(
@@ -15,7 +15,7 @@ def shaped(
     counted: torch.Tensor,
     lengths: torch.Tensor,
     groups: Sequence[Hashable],
-    options: Options,
+    options: AlgorithmOptions,
     running: RunningMoments,
 ) -> torch.Tensor:
     """Return the token-level scores (B, T) after norm and clip of each response's reward.

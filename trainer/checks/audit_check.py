@@ -6,7 +6,7 @@ from pathlib import Path
 
 from data import parquet
 from reward.audit import AuditSpec
-from reward.checks.reward_check import Finding as RewardFinding
+from reward.checks.reward_check import RewardFinding as RewardFinding
 from reward.judge.config import ConfigError, JudgeConfig, key_faults, unpriced
 from reward.model.spec import Spec
 from reward.rules import RULES
@@ -43,8 +43,8 @@ def spec(settings: Settings) -> AuditSpec | None:
     place = text.rpartition(":")[0] if ":" in text else text
     if not place.endswith(".py") and ":" not in text:
         near = [f"perhaps {shown(name)}; else " for name in nearest(text, [*RULES, "rule", "judge"])[:1]]
-        there = "path.py[:name], module:name, rule, the name of a rule, judge or reward_model:NAME"
-        raise UserError(f"--audit_fn {shown(text)}: there is no such audit; {''.join(near)}give {there}")
+        forms = "path.py[:name], module:name, rule, the name of a rule, judge or reward_model:NAME"
+        raise UserError(f"--audit_fn {shown(text)}: there is no such audit; {''.join(near)}give {forms}")
     if place.endswith(".py") and (fault := path_fault(expanded(place))):
         raise UserError(f"--audit_fn {shown(text)}: {fault}")
     if place.endswith(".py") and not expanded(place).is_file():
@@ -90,19 +90,19 @@ def try_out(settings: Settings, audit: AuditSpec, train_file: Path) -> list[str]
         return []
     if audit.kind == "model":
         return []
-    rows, own = parquet.sample(train_file, reward_check.ROWS), audit.spec if audit.kind == "function" else ""
+    rows, function = parquet.sample(train_file, reward_check.ROWS), audit.spec if audit.kind == "function" else ""
     if audit.kind == "rule" and audit.spec:
         rows = [{**row, "data_source": audit.spec} for row in rows]
-    found = reward_check.in_a_process(own, rows, audit.seconds)
+    result = reward_check.in_a_process(function, rows, audit.seconds)
     named = f"--audit_fn {shown(settings.text('AUDIT_FN'), 160)}"
     lenient = not settings.switch("REWARD_CHECK") or settings.switch("FORCE")
-    faults = [each for each in found.findings if each.at_fault == "reward_fn" or not lenient]
+    faults = [finding for finding in result.findings if finding.at_fault == "reward_fn" or not lenient]
     if faults:
-        raise UserError(*(_said(named, each) for each in faults))
-    return [f"audit: {line}" for line in found.lines]
+        raise UserError(*(_message(named, finding) for finding in faults))
+    return [f"audit: {line}" for line in result.lines]
 
 
-def _said(named: str, finding: RewardFinding) -> str:
+def _message(named: str, finding: RewardFinding) -> str:
     if finding.at_fault != "reward_fn":
         return f"{named} cannot audit this data: {finding.message} (--no_reward_check if meant)"
     message = finding.message.replace("--reward_fn", "--audit_fn")
@@ -133,14 +133,14 @@ def try_model(settings: Settings, audit: AuditSpec, policy: str) -> tuple[AuditS
     return dataclasses.replace(audit, spec=model.dumps()), [f"audit: {line}" for line in lines]
 
 
-def told(lines: Sequence[str], said: list[str]) -> Iterator[Finding]:
+def as_findings(lines: Sequence[str], notes: list[str]) -> Iterator[Finding]:
     """Yield what came of the trial; a launch says it too."""
-    said += lines
+    notes += lines
     for line in lines:
         yield Finding("audit", "ok", line.removeprefix("audit: "))
 
 
-def words(settings: Settings, audit: AuditSpec, steps: int | None, held_out: int) -> str:
+def describe(settings: Settings, audit: AuditSpec, steps: int | None, held_out: int) -> str:
     """Return the audit in words, for the plan."""
     every, size = settings.integer("AUDIT_FREQ"), settings.integer("AUDIT_SIZE")
     what = {"rule": f"rule {audit.spec}" if audit.spec else "rules, by the data_source of a row"}.get(audit.kind)

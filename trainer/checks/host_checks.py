@@ -109,15 +109,18 @@ def _running(address: str) -> Iterator[Finding]:
 
 def stale_ray() -> Iterator[Finding]:
     """Ray's own processes whose program has ended: the kit starts a Ray of its own and is not kept by them."""
-    left = []
+    stale = []
     for process in psutil.process_iter(["name", "ppid"]):
         with contextlib.suppress(psutil.Error):
             if process.info["name"] in OF_RAY and _orphan(process):
                 hours = (time.time() - process.create_time()) / 3600
                 size = sum(member.memory_info().rss for member in [process, *process.children(recursive=True)]) / GIB
-                left.append(f"{process.info['name']} (pid {process.pid}, {hours:.1f} h old, {size:.1f} GiB)")
-    if left:
-        text = f"no program is left that started {', '.join(left)}; if it is no cluster of yours, end it: kill PID"
+                stale.append(f"{process.info['name']} (pid {process.pid}, {hours:.1f} h old, {size:.1f} GiB)")
+    if stale:
+        text = (
+            f"left over from a program that has ended: {', '.join(stale)}; if it is not a cluster of yours, end "
+            "it: kill PID"
+        )
         yield Finding("ray", "warn", text, forced=True)
     else:
         yield Finding("ray", "ok", "nothing is left over from another run")
@@ -138,8 +141,8 @@ def address() -> Iterator[Finding]:
             with socket.create_connection((here, port), timeout=3):
                 pass
     except OSError as error:
-        text = f"{here}, this machine's address, cannot be listened on and reached ({reason(error)}); "
-        yield Finding("ports", "fail", text + "look at firewall, VPN and /etc/hosts", forced=True)
+        text = f"{here}, this machine's address: cannot listen on it and connect to it ({reason(error)}); "
+        yield Finding("ports", "fail", text + "check firewall, VPN and /etc/hosts", forced=True)
         return
     yield Finding("ports", "ok", f"{here} can be listened on and reached")
 
@@ -156,7 +159,7 @@ def head_node(settings: Settings) -> Iterator[Finding]:
                 probe.bind(place)
     except (OSError, UnicodeError) as error:
         where = f"MASTER_ADDR={shown(address)}"
-        of_head = f"{where} is no address of this machine, which NODE_RANK=0 leads; give its own"
+        of_head = f"{where} is not an address of this machine, the head node (NODE_RANK=0); give one that is"
         of_worker = f"{where}: {reason(error)}; give the head node's address, as this machine reaches it"
         yield Finding("ports", "fail", of_head if leads else of_worker, forced=True)
 

@@ -9,7 +9,7 @@ from reward.judge.config import FLAGS, ConfigError, JudgeConfig, key_faults, loa
 from reward.judge.failures import RETRIED
 from reward.judge.gateway import budget, cache
 from reward.judge.gateway.backend import USUAL_OUTPUT
-from reward.judge.gateway.gateway import OUTAGE, Answer, Gateway
+from reward.judge.gateway.gateway import OUTAGE, Gateway, JudgeAnswer
 from reward.judge.keys import refused
 from reward.judge.prompts.question import typed
 from reward.judge.providers import Endpoint
@@ -22,7 +22,7 @@ FILE = ROOT / "config" / "api_reward_config.yaml"
 FIELDS = {flag.removeprefix("--").upper(): name for name, flag in FLAGS.items()}
 PROBE_SECONDS = 30.0
 PASSING = RETRIED | {"outage"}  # may be over by itself when responses are judged; a refused key may not
-PATIENCE = "; --force goes on, if it will be back by the first step"
+PATIENCE = "; use --force if it will be back by the first step"
 
 
 def is_used(settings: Settings) -> bool:
@@ -36,7 +36,7 @@ def config(settings: Settings, file: Path | None = None) -> JudgeConfig:
     Raises:
         ConfigError: with every fault, one line each.
     """
-    flags = {FIELDS[env]: settings.values[env] for env in FIELDS if env in settings.given}
+    flags = {FIELDS[env]: settings.values[env] for env in FIELDS if env in settings.explicit}
     for name in ("system_prompt", "scoring_prompt"):
         if name in flags:
             flags[name] = typed(str(flags[name]))
@@ -76,8 +76,8 @@ def try_out(judge_config: JudgeConfig) -> list[Finding]:
     for number, (single, answer) in enumerate(zip(alone, _answers(alone), strict=True)):
         where = f"config/{FILE.name}: fallback[{number - 1}], {single.endpoints[0]}" if number else ""
         passing = answer.why in PASSING
-        said = [text + PATIENCE * passing for text in _fault(where, single.endpoints[0], answer)]
-        faults += failures("judge", said, forced=passing)
+        messages = [text + PATIENCE * passing for text in _fault(where, single.endpoints[0], answer)]
+        faults += failures("judge", messages, forced=passing)
     return faults
 
 
@@ -91,7 +91,7 @@ def out_of_reach(judges: Sequence[JudgeConfig]) -> list[str]:
     ]
 
 
-def _fault(where: str, endpoint: Endpoint, answer: Answer) -> list[str]:
+def _fault(where: str, endpoint: Endpoint, answer: JudgeAnswer) -> list[str]:
     """Return why an endpoint gave no verdict, if it did not; ``where`` it is configured, if not by the flags."""
     if answer.raw is not None:
         return []
@@ -105,15 +105,15 @@ def _fault(where: str, endpoint: Endpoint, answer: Answer) -> list[str]:
     return [f"{meaning}: {' '.join(answer.reason.split())}"]
 
 
-def _answers(judges: Sequence[JudgeConfig]) -> list[Answer]:
-    async def ask() -> list[Answer]:
+def _answers(judges: Sequence[JudgeConfig]) -> list[JudgeAnswer]:
+    async def ask() -> list[JudgeAnswer]:
         # By turns: importing an SDK, for seconds, stops all others.
         return [await _ask_once(single) for single in judges]
 
     return asyncio.run(ask())
 
 
-async def _ask_once(judge_config: JudgeConfig) -> Answer:
+async def _ask_once(judge_config: JudgeConfig) -> JudgeAnswer:
     """Ask about one small sum, past cache and budget, and without waiting long."""
     quick = dataclasses.replace(
         judge_config,
@@ -138,10 +138,10 @@ def forecast(settings: Settings, judge_config: JudgeConfig, samples: int | None)
     A judge that writes more than a short verdict costs more, and so do retries of what was billed.
     """
     if samples is None:
-        return f"{judge_config.endpoints[0]}; how many calls only the data would tell"
-    words = settings.integer("MAX_PROMPT_LENGTH") + settings.integer("MAX_RESPONSE_LENGTH")
+        return f"{judge_config.endpoints[0]}; the number of calls depends on the data"
+    tokens_per_answer = settings.integer("MAX_PROMPT_LENGTH") + settings.integer("MAX_RESPONSE_LENGTH")
     empty = judge_config.prompts.question("", "", "")
-    into = samples * (budget.tokens_of(empty.system + empty.user) + words)
+    into = samples * (budget.tokens_of(empty.system + empty.user) + tokens_per_answer)
     spent = judge_config.cost(judge_config.endpoints[0], into, samples * USUAL_OUTPUT)
     price = judge_config.price(judge_config.endpoints[0])
     text = f"about {samples:,} calls and {(into + spent.output_tokens) / 1e6:.2f} million tokens"

@@ -24,7 +24,7 @@ def warnings(settings: Settings, parameters: int | None) -> Iterator[str]:
 
 def _of_length(settings: Settings) -> Iterator[str]:
     tokens = settings.integer("MAX_RESPONSE_LENGTH")
-    if "MAX_RESPONSE_LENGTH" in settings.given or settings.text("ENV_NAME") or settings.text("TOOLS"):
+    if "MAX_RESPONSE_LENGTH" in settings.explicit or settings.text("ENV_NAME") or settings.text("TOOLS"):
         return
     if tokens < SHORT:
         yield (
@@ -34,12 +34,12 @@ def _of_length(settings: Settings) -> Iterator[str]:
 
 
 def _of_rate(settings: Settings, parameters: int) -> Iterator[str]:
-    if {"LR", "CRITIC_LR"} & settings.given or settings.integer("LORA_RANK"):
+    if {"LR", "CRITIC_LR"} & settings.explicit or settings.integer("LORA_RANK"):
         return
     fits = next(((lr, critic) for most, lr, critic in RATES if parameters < most), None)
     if fits is not None:
-        name, given = shown(settings.text("MODEL_PATH")), f"--lr {settings.number('LR'):g}"
+        name, rate = shown(settings.text("MODEL_PATH")), f"--lr {settings.number('LR'):g}"
         yield (
-            f"{given}, the default, is for models of half a billion parameters and more, and {name} has "
+            f"{rate}, the default, is for models of half a billion parameters and more, and {name} has "
             f"{parameters / 1e6:,.1f} million; try --lr {fits[0]:g} --critic_lr {fits[1]:g}"
         )

@@ -12,32 +12,32 @@ from reward.support.wording import is_folder, of_system, quoted, reason, shown
 from trainer.user_error import UserError
 
 SAMPLING = ("temperature", "top_p", "top_k", "min_p", "repetition_penalty", "max_new_tokens")
-RESTORE = "put the publisher's there again"
+RESTORE = "restore the publisher's version"
 
 
 def faults(name: str, model: models.Model) -> list[str]:
     """Return why ``model``, which the user calls ``name``, cannot be trained, as far as its files tell."""
-    return [f"--model {shown(name)}: {each}" for each in [*_faults(name, model), *_of_quantisation(model.config)]]
+    return [f"--model {shown(name)}: {fault}" for fault in [*_faults(name, model), *_of_quantisation(model.config)]]
 
 
 def tokenizer_faults(tokenizer: Any, config: dict[str, Any]) -> list[str]:
     """Return why a tokenizer writes no prompts for the model of ``config``, a ``config.json``."""
     if not getattr(tokenizer, "chat_template", None):
         return ["its tokenizer has no chat template (chat_template.jinja); give a chat model"]
-    found = []
+    faults = []
     try:
         text = tokenizer.apply_chat_template([{"role": "user", "content": "?"}], tokenize=False)
         if "?" not in text:
-            found.append(f"its chat template leaves out what is asked; {RESTORE}")
+            faults.append(f"its chat template leaves out what is asked; {RESTORE}")
         elif not tokenizer(text)["input_ids"]:
-            found.append(f"its tokenizer makes no tokens of a prompt (tokenizer.json, or its like); {RESTORE}")
+            faults.append(f"its tokenizer turns a prompt into no tokens (tokenizer.json or similar); {RESTORE}")
     except Exception as error:  # of a stranger's template
-        found.append(f"its tokenizer and chat template write no prompt ({reason(error)}); {RESTORE}")
+        faults.append(f"its tokenizer and chat template cannot write a prompt ({reason(error)}); {RESTORE}")
     size, most = config.get("text_config", config).get("vocab_size"), max(tokenizer.get_vocab().values(), default=0)
     if models.is_size(size) and most >= size:
         what = f"config.json has a vocab_size of {size:,}, and its tokenizer a token of number {most:,}"
-        found.append(f"{what}; {RESTORE}")
-    return found
+        faults.append(f"{what}; {RESTORE}")
+    return faults
 
 
 def require_answers(command: str, name: str, folder: str) -> None:
@@ -52,8 +52,8 @@ def require_answers(command: str, name: str, folder: str) -> None:
         config = json.loads((Path(folder) / "config.json").read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
         raise UserError(f"{command}: {shown(name)}: config.json cannot be read: {reason(error)}") from None
-    if found := _faults(folder, models.Model(folder, config)) or _of_tokenizer(folder, config):
-        raise UserError(*(f"{command}: {shown(name)}: {each}" for each in found))
+    if faults := _faults(folder, models.Model(folder, config)) or _of_tokenizer(folder, config):
+        raise UserError(*(f"{command}: {shown(name)}: {fault}" for fault in faults))
 
 
 def _of_tokenizer(folder: str, config: dict[str, Any]) -> list[str]:
@@ -81,16 +81,16 @@ def _faults(name: str, model: models.Model) -> list[str]:
     fault = _of_kind(model.config) if model.config or folder.is_dir() else ""
     if not fault and "auto_map" not in model.config:
         fault = _of_values(model.config) or (_unreadable(folder) if folder.is_dir() else "")
-    found = [f"config.json: {fault}"] * bool(fault)
+    faults = [f"config.json: {fault}"] * bool(fault)
     if folder.is_dir():
-        found += _of_generation(folder)
+        faults += _of_generation(folder)
         try:
             weights.names(folder)
         except RewardModelError as error:
-            found += [f"{shown(line, 200)}; put its files there again" for line in error.faults]
+            faults += [f"{shown(line, 200)}; restore its files" for line in error.faults]
         except OSError as error:
-            found.append(of_system(error))
-    return found
+            faults.append(of_system(error))
+    return faults
 
 
 def _of_kind(config: dict[str, Any]) -> str:
@@ -104,19 +104,19 @@ def _of_kind(config: dict[str, Any]) -> str:
     if "auto_map" in config:  # code of its own, which is not run to look at it
         return ""
     if not isinstance(kind, str):
-        return f"there is no model_type that is a text; {take}"
+        return f"model_type is missing or not a text; {take}"
     if kind not in library.CONFIG_MAPPING:
         return f"model_type {quoted(kind)} is unknown to transformers {library.__version__}; {take} that it knows"
     if config.get("is_encoder_decoder") or kind not in writers or kind in auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES:
-        return f"model_type {quoted(kind)} is no causal language model, which writes on from a prompt; {take}"
+        return f"model_type {quoted(kind)} is not a causal language model, which continues a prompt; {take}"
     if classes is None:
         return ""
-    if not isinstance(classes, list) or not classes or not all(isinstance(each, str) for each in classes):
-        return "architectures is no list of names; write it as the model's publisher has it"
-    known = {each for value in writers.values() for each in ([value] if isinstance(value, str) else value)}
+    if not isinstance(classes, list) or not classes or not all(isinstance(entry, str) for entry in classes):
+        return "architectures is not a list of names; copy it from the publisher's config.json"
+    known = {class_name for value in writers.values() for class_name in ([value] if isinstance(value, str) else value)}
     if classes[0] not in known:
         unknown = f"is unknown to transformers {library.__version__}"
-        what = "is no causal language model" if hasattr(library, classes[0]) else unknown
+        what = "is not a causal language model" if hasattr(library, classes[0]) else unknown
         return f"the architecture {quoted(classes[0])} {what}; {take}"
     return ""
 
@@ -126,7 +126,7 @@ def _of_values(config: dict[str, Any]) -> str:
     text = config.get("text_config", config)
     heads, kv_heads, size = (text.get(name) for name in ("num_attention_heads", "num_key_value_heads", "vocab_size"))
     if models.is_size(heads) and models.is_size(kv_heads) and heads % kv_heads:
-        return f"num_attention_heads {heads} is no multiple of num_key_value_heads {kv_heads}; {RESTORE}"
+        return f"num_attention_heads {heads} is not a multiple of num_key_value_heads {kv_heads}; {RESTORE}"
     ends = text.get("eos_token_id", config.get("eos_token_id"))
     numbers = [end for end in (ends if isinstance(ends, list) else [ends]) if isinstance(end, int)]
     if models.is_size(size) and (beyond := [end for end in numbers if not 0 <= end < size]):
@@ -139,10 +139,10 @@ def _of_generation(folder: Path) -> list[str]:
     if not file.is_file():
         return []
     try:
-        given = weights.read_json(file)
+        sampling = weights.read_json(file)
     except RewardModelError as error:
         return [f"{shown(line, 200)}; {RESTORE}" for line in error.faults]
-    values = [(name, given[name]) for name in SAMPLING if given.get(name) is not None]
+    values = [(name, sampling[name]) for name in SAMPLING if sampling.get(name) is not None]
     wrong = [f"{name} is {quoted(value)}" for name, value in values if not isinstance(value, int | float)]
     return [f"{file.name}: {', '.join(wrong)}, and a number is wanted; {RESTORE}"] if wrong else []
 

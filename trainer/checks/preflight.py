@@ -47,7 +47,7 @@ class Facts:
     audit: AuditSpec | None = None
     tools: list[Schema] = field(default_factory=list)
     observations: Sequence[str] = ()  # of an environment, between two turns
-    said: list[str] = field(default_factory=list)  # of the data
+    notes: list[str] = field(default_factory=list)  # what the checks tell the person
 
 
 def fatal(settings: Settings, findings: Sequence[Finding]) -> list[str]:
@@ -61,7 +61,7 @@ def look(
     say: Callable[[str], None],
     make: bool = True,
     on_first_failure: Callable[[], None] | None = None,
-) -> tuple[run_plan.Plan | None, list[Finding]]:
+) -> tuple[run_plan.RunPlan | None, list[Finding]]:
     """Check everything, side by side; return what was found out and, unless something is wrong, the plan.
 
     A dry run is for a machine that may not be this one: nothing is fetched or made, nothing that takes long is read,
@@ -71,8 +71,8 @@ def look(
     """
     facts, dry = Facts(), settings.dry_run
 
-    def start(what: str, function: Callable[..., Iterator[Finding]], *given: Any) -> Future[list[Finding]]:
-        return run_in_thread(what, partial(function, *given))
+    def start(what: str, function: Callable[..., Iterator[Finding]], *arguments: Any) -> Future[list[Finding]]:
+        return run_in_thread(what, partial(function, *arguments))
 
     data = start("data", _data, settings, facts)
     model = start("model", _model, settings, facts)
@@ -91,15 +91,15 @@ def look(
             check.add_done_callback(partial(_tell_early, settings, on_first_failure))
     findings = [finding for check in first for finding in check.result()]
     if not fatal(settings, findings):
-        findings += guarded("model", partial(_made, settings, facts, say, make and not dry))
+        findings += guarded("model", partial(_make_model, settings, facts, say, make and not dry))
     if not dry and not fatal(settings, findings):
         findings += guarded("reward", partial(_try_reward_model, settings, facts, say))
         findings += guarded("audit", partial(_try_audit_model, settings, facts))
-    for line in facts.said:
+    for line in facts.notes:
         say(line)
     if fatal(settings, findings) or facts.model is None or facts.files is None:
         return None, findings
-    plan = run_plan.Plan(
+    plan = run_plan.RunPlan(
         facts.model, *facts.files, facts.rows, run_plan.bucket_megabytes(facts.model), facts.start, facts.keys,
         facts.exact, facts.reward_model, facts.judge, facts.audit, facts.tools,
     )  # fmt: skip
@@ -143,7 +143,7 @@ def _model(settings: Settings, facts: Facts) -> Iterator[Finding]:
         yield Finding("model", "ok", f"{spec} ({model.path})" + ", which the first launch makes" * unmade)
 
 
-def _made(settings: Settings, facts: Facts, say: Callable[[str], None], make: bool) -> Iterator[Finding]:
+def _make_model(settings: Settings, facts: Facts, say: Callable[[str], None], make: bool) -> Iterator[Finding]:
     """Make a built-in model that is not there yet; then look at its tokenizer, which could not be read before."""
     assert facts.model is not None
     if not make or not _is_unmade(settings, facts.model):
@@ -170,8 +170,9 @@ def _tokenizer(settings: Settings, facts: Facts, *needed: Future[list[Finding]])
     if _is_unmade(settings, model):
         yield from conversation_check.of_unmade(settings, facts.tools, facts.observations)
         return
-    told = prompts.tell_of(settings, model, files, facts.tools, facts.observations, facts.said.append)
-    facts.rows, facts.exact, findings = told
+    facts.rows, facts.exact, findings = prompts.tell_of(
+        settings, model, files, facts.tools, facts.observations, facts.notes.append
+    )
     yield from findings
 
 
@@ -186,7 +187,7 @@ def _loggers(settings: Settings) -> Iterator[Finding]:
     faults = software.logger_faults(settings)
     yield from failures("settings", faults)
     if not faults:
-        yield Finding("settings", "ok", f"{len(settings.given)} given, the rest by default")
+        yield Finding("settings", "ok", f"{len(settings.explicit)} given, the rest by default")
 
 
 def _tools(settings: Settings, facts: Facts) -> Iterator[Finding]:
@@ -225,7 +226,7 @@ def _reward(settings: Settings, facts: Facts, data: Future[list[Finding]]) -> It
         yield from failures("reward", list(error.faults), forced=not broken)
         return
     facts.keys = result.keys
-    facts.said[:0] = [f"reward: {line}" for line in result.lines]
+    facts.notes[:0] = [f"reward: {line}" for line in result.lines]
     for line in result.lines:
         yield Finding("reward", "ok", line)
 
@@ -234,13 +235,13 @@ def _audit(settings: Settings, facts: Facts, data: Future[list[Finding]]) -> Ite
     facts.audit = audit_check.spec(settings)
     data.result()
     if facts.audit is not None and facts.files is not None and not settings.dry_run:
-        yield from audit_check.told(audit_check.try_out(settings, facts.audit, facts.files[0]), facts.said)
+        yield from audit_check.as_findings(audit_check.try_out(settings, facts.audit, facts.files[0]), facts.notes)
 
 
 def _try_audit_model(settings: Settings, facts: Facts) -> Iterator[Finding]:
     if facts.audit is not None and facts.model is not None and Path(facts.model.path).is_dir():
         facts.audit, lines = audit_check.try_model(settings, facts.audit, facts.model.path)
-        yield from audit_check.told(lines, facts.said)
+        yield from audit_check.as_findings(lines, facts.notes)
 
 
 def _environment(settings: Settings, facts: Facts) -> Iterator[Finding]:
@@ -249,7 +250,7 @@ def _environment(settings: Settings, facts: Facts) -> Iterator[Finding]:
     except environment_check.NothingToLearnError as error:
         yield from failures("reward", list(error.faults), forced=True)
         return
-    facts.said[:0] = [f"reward: {line}"]
+    facts.notes[:0] = [f"reward: {line}"]
     yield Finding("reward", "ok", line)
 
 

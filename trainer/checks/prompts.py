@@ -50,10 +50,10 @@ def tell_of(
     for line in summary.notable(settings.text("REWARD_FN"), bool(settings.text("ENV_NAME"))):
         say(line)
     lengths = summary.lengths or Lengths(0, 0, 0, 0.0, limit)
-    left = summary.rows - round(lengths.too_long * summary.rows)
-    if left < batch:
+    usable = summary.rows - round(lengths.too_long * summary.rows)
+    if usable < batch:
         raise UserError(
-            f"--max_prompt_length {limit}: {left} of {summary.rows} prompts are not longer, and a batch has {batch}; "
+            f"--max_prompt_length {limit}: {usable} of {summary.rows} prompts are not longer, and a batch has {batch}; "
             f"the longest measured has {lengths.longest} tokens: raise it, or lower --batch_size"
         )
     warning = conversation_check.of_episodes(settings, tokenizer, observations)
@@ -61,4 +61,4 @@ def tell_of(
         conversation_check.of_tools(settings, tokenizer)
     findings = [Finding("tokenizer", "ok", summary.of_lengths())]
     findings += [Finding("tokenizer", "warn", warning)] * bool(warning)
-    return (left, summary.held_out), lengths.measured >= summary.rows, findings
+    return (usable, summary.held_out), lengths.measured >= summary.rows, findings

@@ -25,9 +25,9 @@ from trainer.user_error import UserError
 ROWS = 32
 SECONDS = 900  # for all answers of all rows: code has 10 s for each, a function of the user's --reward_timeout
 HINTS = {
-    "data_source": "write the data_source that the reward knows into the data",
-    "ground_truth": "write the ground truth as the reward reads it",
-    "extraction": "the reward does not find a right answer, or gives everything the same (--no_reward_check if meant)",
+    "data_source": "set data_source in the data to one that the reward knows",
+    "ground_truth": "write the ground truth in the form that the reward reads",
+    "extraction": "the reward recognises no right answer, or scores all answers alike (--no_reward_check if meant)",
     "reward_fn": "fix the function",
 }
 
@@ -49,16 +49,16 @@ def try_out(settings: Settings, train_file: Path) -> reward_check.RewardCheck:
     Raises:
         UserError: they cannot be told apart, and not by ``--no_reward_check``; or the function breaks.
     """
-    own = reward_fn(settings)
-    if is_overridden(settings) or not (own or settings.reward.by_rule):
+    function = reward_fn(settings)
+    if is_overridden(settings) or not (function or settings.reward.by_rule):
         return reward_check.RewardCheck()
-    verdict = in_a_process(own, parquet.sample(train_file, ROWS), _limit(settings))
+    verdict = in_a_process(function, parquet.sample(train_file, ROWS), _limit(settings))
     lenient = not settings.switch("REWARD_CHECK") or settings.switch("FORCE")
     if lenient and all(finding.at_fault != "reward_fn" for finding in verdict.findings):
-        said = [f"good and bad answers are not told apart: {finding.message}" for finding in verdict.findings]
-        return dataclasses.replace(verdict, findings=(), lines=tuple(said) or verdict.lines)
+        notes = [f"good and bad answers are not told apart: {finding.message}" for finding in verdict.findings]
+        return dataclasses.replace(verdict, findings=(), lines=tuple(notes) or verdict.lines)
     if verdict.findings:
-        what = f"--reward_fn {shown(settings.text('REWARD_FN'), 160)}" if own else "the rules"
+        what = f"--reward_fn {shown(settings.text('REWARD_FN'), 160)}" if function else "the rules"
         causes = [(finding.at_fault, finding.message) for finding in verdict.findings]
         lines = [
             f"{what} cannot be trained on, {at_fault} is at fault: {why}; {HINTS[at_fault]}" for at_fault, why in causes
@@ -69,43 +69,45 @@ def try_out(settings: Settings, train_file: Path) -> reward_check.RewardCheck:
 
 def import_faults(settings: Settings) -> list[str]:
     """Import ``--reward_fn`` in a process that is ended at its limit; return what is wrong with it."""
-    own = reward_fn(settings)
-    return [finding.message for finding in in_a_process(own, [], _limit(settings)).findings] if own else []
+    function = reward_fn(settings)
+    return [finding.message for finding in in_a_process(function, [], _limit(settings)).findings] if function else []
 
 
 def _limit(settings: Settings) -> float:
     return settings.number("REWARD_TIMEOUT")
 
 
-def in_a_process(own: str, rows: list[dict[str, Any]], limit: float) -> reward_check.RewardCheck:
+def in_a_process(function: str, rows: list[dict[str, Any]], limit: float) -> reward_check.RewardCheck:
     """Check in a process that a stranger's function may end, hang or fill with prints.
 
     It is killed, with all that it has started, when the import or one answer takes more than ``limit`` seconds: from
     outside, so that neither a blocked signal nor a loop in C, which holds Python's lock, is in the way.
     """
     with tempfile.TemporaryDirectory(prefix="ppo-kit-check-") as folder:
-        result, given = Path(folder) / "verdict.json", Path(folder) / "rows.json"
-        given.write_text(json.dumps(rows, default=str), encoding="utf-8")
-        with given.open("rb") as stdin:
+        result, rows_file = Path(folder) / "verdict.json", Path(folder) / "rows.json"
+        rows_file.write_text(json.dumps(rows, default=str), encoding="utf-8")
+        with rows_file.open("rb") as stdin:
             process = subprocess.Popen(
-                [sys.executable, "-m", "reward.checks.reward_check", own, str(result)],
+                [sys.executable, "-m", "reward.checks.reward_check", function, str(result)],
                 stdin=stdin,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
             try:
-                said = _follow(process, result, own, limit)
+                failure = _follow(process, result, function, limit)
             finally:
                 _kill(process)
         if not result.exists():
-            return reward_check.RewardCheck((reward_check.Finding("reward_fn" if own else "extraction", said),))
+            return reward_check.RewardCheck(
+                (reward_check.RewardFinding("reward_fn" if function else "extraction", failure),)
+            )
         read = json.loads(result.read_text(encoding="utf-8"))
-    findings = tuple(reward_check.Finding(**values) for values in read["findings"])
+    findings = tuple(reward_check.RewardFinding(**values) for values in read["findings"])
     return reward_check.RewardCheck(findings, tuple(read["lines"]), tuple(read["keys"]), tuple(read["unchecked"]))
 
 
-def _follow(process: subprocess.Popen[bytes], result: Path, own: str, limit: float) -> str:
+def _follow(process: subprocess.Popen[bytes], result: Path, function: str, limit: float) -> str:
     """Wait for the process until it has ended or is at a limit; return why it leaves no verdict, if it does not."""
     assert process.stdout is not None
     os.set_blocking(process.stdout.fileno(), False)
@@ -116,27 +118,27 @@ def _follow(process: subprocess.Popen[bytes], result: Path, own: str, limit: flo
             tail = (tail + new)[-4096:]
             if time.monotonic() - last > limit:
                 break
-        if own and mark.exists() and mark.stat().st_mtime_ns != called:
+        if function and mark.exists() and mark.stat().st_mtime_ns != called:
             called, last = mark.stat().st_mtime_ns, time.monotonic()
         now = time.monotonic()
-        if own and now - last > limit:
-            return _too_long(own, called > 0, limit)
+        if function and now - last > limit:
+            return _too_long(function, called > 0, limit)
         if now - started > SECONDS:
-            return f"its answers are not scored after {SECONDS} s"
+            return f"its answers were not scored within {SECONDS} s"
         time.sleep(0.01)
     tail += process.stdout.read() or b""
     lines = tail.decode(errors="replace").strip().splitlines()
-    return f"the check ends without a verdict: {_last(lines, process.returncode)}"
+    return f"the check ended without a verdict: {_last(lines, process.returncode)}"
 
 
 def _last(lines: list[str], status: int) -> str:
     if status < 0:
-        return f"its process is ended by {signal.Signals(-status).name}"
+        return f"its process was killed by {signal.Signals(-status).name}"
     return shown(lines[-1], 300) if lines else f"it ended with status {status}"
 
 
-def _too_long(own: str, called: bool, limit: float) -> str:
-    place, _, name = own.rpartition(":") if ":" in own else (own, "", custom.DEFAULT_NAME)
+def _too_long(function: str, called: bool, limit: float) -> str:
+    place, _, name = function.rpartition(":") if ":" in function else (function, "", custom.DEFAULT_NAME)
     what = f"function {name} of {shown(place)} takes" if called else f"importing {shown(place)} takes"
     return f"{what} more than {limit:g} s{' for one answer' * called} and was ended (--reward_timeout)"
 

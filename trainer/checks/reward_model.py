@@ -74,8 +74,8 @@ def plan(settings: Settings, head_sizes: tuple[int, ...] = ()) -> Spec:
     if wrong:
         raise UserError(*_named(name, wrong))
     if spec.engine == "transformers":
-        own = settings.integer("RM_GPUS") if on_a_gpu(settings) else 0
-        return dataclasses.replace(spec, actors=max(1, own), own_gpus=own > 0)
+        gpus = settings.integer("RM_GPUS") if on_a_gpu(settings) else 0
+        return dataclasses.replace(spec, actors=max(1, gpus), own_gpus=gpus > 0)
     return dataclasses.replace(spec, max_length=_length(settings, spec))
 
 
@@ -143,7 +143,7 @@ def _folder(name: str, patterns: list[str], dry: bool) -> Path | None:
                 raise
             return Path(snapshot_download(name, allow_patterns=patterns, local_files_only=True))
     except GatedRepoError:
-        reason = "the hub gives it only to those who accepted its terms; accept them there and export HF_TOKEN"
+        reason = "the hub requires that its terms are accepted; accept them there and export HF_TOKEN"
     except (HFValidationError, RepositoryNotFoundError):
         reason = "the hub has no such model; check the name, or export HF_TOKEN if it is private"
     except Exception as error:

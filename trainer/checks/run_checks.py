@@ -35,7 +35,7 @@ class CheckResult:
     findings: tuple[Finding, ...]
     forecast: tuple[str, ...] = ()
     needs: str = ""  # the forecast in words
-    plan: run_plan.Plan | None = None
+    plan: run_plan.RunPlan | None = None
     run: folders.Run | None = None
     config: DictConfig | None = None
 
@@ -67,9 +67,9 @@ def run_checks(
         on_first_failure()
     plan, more = preflight.look(settings, say, make and run is not None, on_first_failure)
     findings += more
-    if idle := without_effect(settings.values, settings.given, settings.reward.kind):
+    if idle := without_effect(settings.values, settings.explicit, settings.reward.kind):
         findings.append(Finding("settings", "warn", idle))
-    if unread := verls_unread.told(settings.overrides):
+    if unread := verls_unread.unread_line(settings.overrides):
         findings.append(Finding("settings", "warn", unread))
     if plan is None or run is None or any(finding.what == "config" for finding in findings):
         return CheckResult((*findings, *([] if settings.dry_run else guarded("disk", partial(_space, settings, 0)))))
@@ -78,12 +78,12 @@ def run_checks(
     needs: list[str] = []  # the forecast in words, then its table
     for config in configs:
         findings += guarded("memory", partial(_capacity, settings, plan, config, needs))
-    words, forecast = "".join(needs[:1]), tuple(needs[1:])
-    return CheckResult(tuple(findings), forecast, words, plan, run, configs[0] if configs else None)
+    summary, forecast = "".join(needs[:1]), tuple(needs[1:])
+    return CheckResult(tuple(findings), forecast, summary, plan, run, configs[0] if configs else None)
 
 
 def _composed(
-    settings: Settings, plan: run_plan.Plan, run: folders.Run, tmp: Path, configs: list[DictConfig]
+    settings: Settings, plan: run_plan.RunPlan, run: folders.Run, tmp: Path, configs: list[DictConfig]
 ) -> Iterator[Finding]:
     """Verl's configuration, and the sizes that it divides by one another."""
     config = compose.resolve(config_environment.of_config(settings, plan, run, tmp), settings)
@@ -111,7 +111,7 @@ def _composed(
     yield Finding("batch", "warn" if padded > samples else "ok", text)
 
 
-def _capacity(settings: Settings, plan: run_plan.Plan, config: DictConfig, needs: list[str]) -> Iterator[Finding]:
+def _capacity(settings: Settings, plan: run_plan.RunPlan, config: DictConfig, needs: list[str]) -> Iterator[Finding]:
     """The forecast, against what the machine has; it is added to ``needs``, in words and as a table."""
     size = model.of_config(plan.model.config) if plan.model.config else None
     for text in model_defaults.warnings(settings, size.total if size else None):

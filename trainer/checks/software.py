@@ -18,7 +18,7 @@ CPU_HEAD_SIZES = (32, 64, 80, 96, 112, 128, 160, 192, 224, 256, 512)
 
 def logger_faults(settings: Settings) -> list[str]:
     """Return what is wrong with a logger that would fail when training begins: its package, or its login."""
-    loggers = settings.words("LOGGER")
+    loggers = settings.choices("LOGGER")
     faults = [
         f"--logger {name}: the package is not installed; {sys.executable} -m pip install {name}"
         for name in loggers

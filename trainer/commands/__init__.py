@@ -22,32 +22,32 @@ OF_SCORE = {
     *("REWARD_FN", "REWARD_MODEL_PATH", "REWARD_CHECK", "REWARD_TIMEOUT", "USE_API_REWARD", "DEVICE", "DTYPE", "SEED"),
     *("N_GPUS", "OUTPUT_DIR", "RESULT_PATH", "FORCE", "DRY_RUN", "WHEELHOUSE"),
 }
-NAMES = tuple(words.split()[0] for words in COMMANDS if words)
+NAMES = tuple(command.split()[0] for command in COMMANDS if command)
 
 
-def run(name: str, settings: Settings, words: Sequence[str]) -> int:
-    """Do what the command ``name`` says with its ``words`` (files, runs); return the exit status.
+def run(name: str, settings: Settings, arguments: Sequence[str]) -> int:
+    """Do what the command ``name`` says with its ``arguments`` (files, runs); return the exit status.
 
     Raises:
         UserError: with the faults found.
     """
-    if not all(word.strip() for word in words):
+    if not all(word.strip() for word in arguments):
         raise UserError(f"{name}: a word is empty (an unset shell variable?); give the name that is meant")
     if settings.overrides and name not in ("check", "check_reward", "rehearse"):
         raise UserError(
-            f"{name}: overrides for verl are of no effect: leave out {shown(' '.join(settings.overrides), 200)}"
+            f"{name}: overrides for verl have no effect here: leave out {shown(' '.join(settings.overrides), 200)}"
         )
     if name in NO_EPISODES and (env := settings.text("ENV_NAME")):
         raise UserError(f"{name} plays no episodes of an environment (--env {shown(env, 160)}): {NO_EPISODES[name]}")
-    if name == "score" and (idle := without_effect_on_scores(settings.given)):
-        print(f"score: given, and without effect here: {idle}", file=sys.stderr)
-    status: int = importlib.import_module(f"trainer.commands.{name}").run(settings, words)
+    if name == "score" and (idle := without_effect_on_scores(settings.explicit)):
+        print(f"score: no effect in this command: {idle}", file=sys.stderr)
+    status: int = importlib.import_module(f"trainer.commands.{name}").run(settings, arguments)
     return status
 
 
-def without_effect_on_scores(given: frozenset[str]) -> str:
-    """Return the flags of knobs that were ``given`` and that scoring does not read, joined by commas."""
-    names = {env for env in given - OF_SCORE if not env.startswith("RM_")}
+def without_effect_on_scores(explicit: frozenset[str]) -> str:
+    """Return the flags of knobs that were set and that scoring does not read, joined by commas."""
+    names = {env for env in explicit - OF_SCORE if not env.startswith("RM_")}
     return ", ".join(f"--{knob.flag}" for knob in load_knobs() if knob.env in names)
 
 

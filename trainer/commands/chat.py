@@ -18,17 +18,19 @@ from trainer.user_error import UserError
 SHOWN = {"\n", "\t"}
 
 
-def run(settings: Settings, words: Sequence[str]) -> int:
+def run(settings: Settings, arguments: Sequence[str]) -> int:
     """Answer each line of the standard input, which is a person's turn; return the exit status.
 
     Raises:
         UserError: there is no such model.
     """
-    if len(words) > 1 or (words and "MODEL_PATH" in settings.given):
-        raise UserError(f"chat: one model is wanted, as in ./train.sh chat RUN, not {shown(' '.join(words)) or 'none'}")
-    if not words and "MODEL_PATH" not in settings.given:
+    if len(arguments) > 1 or (arguments and "MODEL_PATH" in settings.explicit):
+        raise UserError(
+            f"chat: one model is wanted, as in ./train.sh chat RUN, not {shown(' '.join(arguments)) or 'none'}"
+        )
+    if not arguments and "MODEL_PATH" not in settings.explicit:
         raise UserError("chat: with which model? ./train.sh chat RUN, or a folder, or a model of the hub")
-    name = words[0] if words else settings.text("MODEL_PATH")
+    name = arguments[0] if arguments else settings.text("MODEL_PATH")
     trained = settings
     with contextlib.suppress(UserError):  # of a run whose settings do not hold any more; its model does
         trained = with_what_the_run_was_given(settings, name)

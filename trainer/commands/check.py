@@ -10,20 +10,22 @@ from trainer.checks.finding import Finding
 from trainer.checks.preflight import fatal
 from trainer.checks.run_checks import run_checks
 from trainer.commands.rehearsal import record
-from trainer.composition.run_plan import Plan
+from trainer.composition.run_plan import RunPlan
 from trainer.launch import processes
 from trainer.settings.settings import Settings
 from trainer.user_error import UserError
 
 
-def run(settings: Settings, words: Sequence[str]) -> int:
+def run(settings: Settings, arguments: Sequence[str]) -> int:
     """Print one line a check, then the forecast; return 0 where a launch would start, else 2.
 
     Raises:
         UserError: a word that is no flag.
     """
-    if words:
-        raise UserError(f"check: it takes the flags of a run; leave out {shown(' '.join(words), 200)}")
+    if arguments:
+        raise UserError(
+            f"check: takes the flags of a run and no other argument; leave out {shown(' '.join(arguments), 200)}"
+        )
     started = time.monotonic()
     traces = processes.Traces()
     try:
@@ -42,7 +44,7 @@ def run(settings: Settings, words: Sequence[str]) -> int:
     return 2 if fatal(settings, result.findings) else 0
 
 
-def _seen_by_reward_model(plan: Plan | None) -> list[str]:
+def _seen_by_reward_model(plan: RunPlan | None) -> list[str]:
     if plan is None or plan.reward_model is None:
         return []
     from trainer.checks import reward_model
@@ -64,7 +66,7 @@ def _summary(settings: Settings, findings: Sequence[Finding]) -> str:
     warned = sum(finding.state == "warn" for finding in findings)
     text = f"{len(findings) - len(failed) - warned} ok, {warned} warnings, {len(failed)} failures"
     if not failed:
-        return f"{text}; nothing stands in the way of a launch"
+        return f"{text}; ready to launch"
     if not fatal(settings, findings):
-        return f"{text}; by --force, a launch goes on"
-    return text + "; a launch would go on with --force" * all(finding.forced for finding in failed)
+        return f"{text}; --force launches anyway"
+    return text + "; --force would launch anyway" * all(finding.forced for finding in failed)

@@ -12,7 +12,7 @@ from trainer.settings.settings import Settings
 from trainer.user_error import UserError
 
 
-def run(settings: Settings, words: Sequence[str]) -> int:
+def run(settings: Settings, arguments: Sequence[str]) -> int:
     """Score good, empty and other rows' answers of the data, as each launch does; return the exit status.
 
     A reward model ranks the built-in pairs, and the exact text that it sees of one row is printed. An environment is
@@ -21,8 +21,8 @@ def run(settings: Settings, words: Sequence[str]) -> int:
     Raises:
         UserError: the data has faults, the environment breaks, or good and bad cannot be told apart.
     """
-    if words:
-        raise UserError(f"check_reward: the data is given by --data; leave out {shown(' '.join(words), 200)}")
+    if arguments:
+        raise UserError(f"check_reward: the data is given by --data; leave out {shown(' '.join(arguments), 200)}")
     if settings.text("ENV_NAME"):
         return _environment(settings)
     return _of_data(settings)

@@ -55,16 +55,16 @@ def script(shell: str) -> str:
         raise UserError(f"completion {shell or '(no shell)'}: there is one for {' and for '.join(SHELLS)}")
     knobs = load_knobs()
     flags = [f"--{name}" for knob in knobs for name in _spellings(knob)] + ["--help"]
-    choices = [f"    --{knob.flag}) words=({_quoted(values)}) ;;" for knob in knobs if (values := _values(knob))]
+    choices = [f"    --{knob.flag}) words=({_join(values)}) ;;" for knob in knobs if (values := _values(knob))]
     choices += [f'    --{flag}) words=("${{runs[@]}}") ;;' for flag in RUN_FLAGS]
-    commands = [words.split()[0] for words in COMMANDS if words]
+    commands = [command.split()[0] for command in COMMANDS if command]
     return SCRIPT.format(
         shell=shell,
         start="autoload -Uz bashcompinit && bashcompinit\n" * (shell == "zsh"),
         emulation="  emulate -L ksh # arrays begin at 0\n" * (shell == "zsh"),
         choices="\n".join(choices),
-        flags=_quoted(flags),
-        commands=_quoted(commands),
+        flags=_join(flags),
+        commands=_join(commands),
         of_runs=" | ".join(OF_RUNS),
     )
 
@@ -82,8 +82,8 @@ def _values(knob: Knob) -> list[str]:
     return [word for word in (AUTO, NONE) if word in (knob.default, *knob.allowed.split("|"))]
 
 
-def _quoted(words: list[str]) -> str:
-    return " ".join(map(shlex.quote, words))
+def _join(arguments: list[str]) -> str:
+    return " ".join(map(shlex.quote, arguments))
 
 
 def main() -> int:

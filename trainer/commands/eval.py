@@ -36,22 +36,24 @@ from trainer.settings.settings import Settings
 from trainer.user_error import UserError
 
 
-def run(settings: Settings, words: Sequence[str]) -> int:
+def run(settings: Settings, arguments: Sequence[str]) -> int:
     """Answer, score, print the table; return the exit status.
 
     Raises:
         UserError: the model, the data or the reward is not there.
         RunFailed: the model cannot answer.
     """
-    if len(words) > 1 or (words and "MODEL_PATH" in settings.given):
-        raise UserError(f"eval: one model is wanted, as in ./train.sh eval RUN, not {shown(' '.join(words)) or 'none'}")
-    if not words and "MODEL_PATH" not in settings.given:
+    if len(arguments) > 1 or (arguments and "MODEL_PATH" in settings.explicit):
+        raise UserError(
+            f"eval: one model is wanted, as in ./train.sh eval RUN, not {shown(' '.join(arguments)) or 'none'}"
+        )
+    if not arguments and "MODEL_PATH" not in settings.explicit:
         runs = [
             path.name for path in sorted((settings.output / "runs").glob("*/"), key=lambda path: path.stat().st_mtime)
         ]
-        there = f"; the last runs: {', '.join(map(shown, runs[-3:]))}" if runs else ""
-        raise UserError(f"eval: which model? Name a run or a model, as in ./train.sh eval RUN{there}")
-    name = words[0] if words else settings.text("MODEL_PATH")
+        last_runs = f"; the last runs: {', '.join(map(shown, runs[-3:]))}" if runs else ""
+        raise UserError(f"eval: which model? Name a run or a model, as in ./train.sh eval RUN{last_runs}")
+    name = arguments[0] if arguments else settings.text("MODEL_PATH")
     if not name:
         raise UserError("eval: an empty word ('', perhaps of an unset variable) names no model")
     asked, settings = settings, with_what_the_run_was_given(settings, name)
@@ -61,7 +63,7 @@ def run(settings: Settings, words: Sequence[str]) -> int:
     faults = faults or reward_check.import_faults(settings)
     if faults:
         raise UserError(*faults)
-    told = tools_check.schemas(settings)
+    schemas = tools_check.schemas(settings)
     rows = _rows(settings)
     try:
         reward = reward_of(settings, reward_model_of(settings), judged)
@@ -76,7 +78,7 @@ def run(settings: Settings, words: Sequence[str]) -> int:
         raise UserError(f"eval: {shown(out)} cannot be written: {fault}; name another file with --out")
     folder, called = select_checkpoint.model(settings, "eval", name, lambda text: print(text, flush=True))
     policy_model.require_answers("eval", called, folder)
-    tools_check.require_calls("eval", called, folder, told)
+    tools_check.require_calls("eval", called, folder, schemas)
     out.parent.mkdir(parents=True, exist_ok=True)
     count = pq.read_metadata(rows).num_rows
     print(f"{called}: answering {count:,} prompts of {settings.text('VAL_DATA') or settings.text('DATA')}", flush=True)
@@ -126,8 +128,8 @@ def _job(settings: Settings, asked: Settings, folder: str, rows: Path, out: Path
         prompts=str(rows),
         out=str(out.with_suffix(".answers")),
         most=settings.integer("MAX_RESPONSE_LENGTH"),
-        n=asked.integer("ROLLOUT_N") if "ROLLOUT_N" in asked.given else 1,
-        temperature=temperature if {"ROLLOUT_TEMPERATURE", "ROLLOUT_N"} & asked.given else 0.0,
+        n=asked.integer("ROLLOUT_N") if "ROLLOUT_N" in asked.explicit else 1,
+        temperature=temperature if {"ROLLOUT_TEMPERATURE", "ROLLOUT_N"} & asked.explicit else 0.0,
         seed=settings.integer("SEED"),
         dtype=settings.text("DTYPE"),
         eager=settings.text("DEVICE") == "cpu",
@@ -157,7 +159,7 @@ def _fill(
     try:
         with out.open("w", encoding="utf-8") as file, ThreadPoolExecutor(threads) as pool:
             waiting: list[tuple[dict[str, Any], Future[dict[str, Any]] | None]] = []
-            for line in _made(job, path, log, device):
+            for line in _answers_of_engine(job, path, log, device):
                 answer = json.loads(line)
                 row = _scorable(asked[answer["row"]], answer)
                 scored = "error" in answer or "score" in answer  # by the environment
@@ -212,7 +214,7 @@ def _with_zscores(results: list[dict[str, Any]], zscores: ZScores, out: Path) ->
     return scaled
 
 
-def _made(job: Job, path: Path, log: Path, device: dict[str, str]) -> Iterator[str]:
+def _answers_of_engine(job: Job, path: Path, log: Path, device: dict[str, str]) -> Iterator[str]:
     """Start the engine, with the env vars of its ``device``; return the answers as they are made.
 
     Raises:

@@ -11,16 +11,16 @@ from trainer.settings.settings import Settings
 from trainer.user_error import UserError
 
 
-def run(settings: Settings, words: Sequence[str]) -> int:
+def run(settings: Settings, arguments: Sequence[str]) -> int:
     """Write a run's model as a Hugging Face folder; return the exit status.
 
     Raises:
         UserError: the run or the step is not there, or the folder to write is.
     """
-    if len(words) != 1:
-        given = shown(" ".join(words)) or "none"
-        raise UserError(f"export: the name of one run is wanted, as in ./train.sh export RUN, not {given}")
-    run_folder = select_checkpoint.run(settings, "export", words[0])
+    if len(arguments) != 1:
+        typed = shown(" ".join(arguments)) or "none"
+        raise UserError(f"export: the name of one run is wanted, as in ./train.sh export RUN, not {typed}")
+    run_folder = select_checkpoint.run(settings, "export", arguments[0])
     checkpoint = select_checkpoint.checkpoint(settings, "export", run_folder)
     step = step_of(checkpoint)
     target = Path(settings.text("RESULT_PATH") or run_folder.checkpoints / f"model-step-{step}")

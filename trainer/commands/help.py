@@ -16,7 +16,7 @@ from trainer.user_error import UserError, fail
 
 
 @dataclass(frozen=True)
-class Words:
+class Language:
     """The words of a language between the names; ``commands`` and ``knobs`` are those that are not English."""
 
     usage: str = "usage: ./train.sh [command] [--flag value ...] [verl.key=value ...]"
@@ -32,9 +32,9 @@ class Words:
     knobs: Mapping[str, str] = field(default_factory=dict)
 
 
-def chinese() -> Words:
+def chinese() -> Language:
     """Return the words of Chinese."""
-    return Words(
+    return Language(
         usage="用法：./train.sh [命令] [--参数 值 ...] [verl.键=值 ...]",
         env_vars="每个参数也是一个环境变量。开关可以单独写，也有 --no_NAME。",
         default="（默认 {}）",
@@ -49,7 +49,7 @@ def chinese() -> Words:
     )
 
 
-LANGUAGES = {"en": Words, "zh": chinese}
+LANGUAGES = {"en": Language, "zh": chinese}
 
 
 def _column(name: str, key: str) -> dict[str, str]:
@@ -57,30 +57,30 @@ def _column(name: str, key: str) -> dict[str, str]:
         return {row[key]: row["help"] for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)}
 
 
-def help_text(knobs: Sequence[Knob], words: Words) -> str:
+def help_text(knobs: Sequence[Knob], texts: Language) -> str:
     """Return what ``./train.sh --help`` prints."""
-    lines = [words.usage, ""]
-    lines += [*(f"  ./train.sh {command:<22} {what}" for command, what in words.commands.items()), ""]
-    lines += [words.env_vars, ""]
+    lines = [texts.usage, ""]
+    lines += [*(f"  ./train.sh {command:<22} {what}" for command, what in texts.commands.items()), ""]
+    lines += [texts.env_vars, ""]
     for knob in knobs:
-        defaults = [knob.default or words.none]
-        defaults += [words.no_gpu.format(knob.cpu)] * bool(knob.cpu) + [words.tiny.format(knob.tiny)] * bool(knob.tiny)
-        defaults += [words.episodes.format(knob.episodes)] * bool(knob.episodes)
+        defaults = [knob.default or texts.none]
+        defaults += [texts.no_gpu.format(knob.cpu)] * bool(knob.cpu) + [texts.tiny.format(knob.tiny)] * bool(knob.tiny)
+        defaults += [texts.episodes.format(knob.episodes)] * bool(knob.episodes)
         allowed = f"; {knob.allowed.replace('|', ', ')}" if "|" in knob.allowed and knob.type != "switch" else ""
-        told = words.default.format("; ".join(defaults) + allowed)
-        lines += [f"  --{knob.flag:<24} {knob.env}", f"      {words.knobs.get(knob.flag, knob.help)}{told}"]
-    return "\n".join([*lines, "", words.environments, words.overrides])
+        defaults_text = texts.default.format("; ".join(defaults) + allowed)
+        lines += [f"  --{knob.flag:<24} {knob.env}", f"      {texts.knobs.get(knob.flag, knob.help)}{defaults_text}"]
+    return "\n".join([*lines, "", texts.environments, texts.overrides])
 
 
-def language(words: Sequence[str], environ: Mapping[str, str]) -> str:
+def language(arguments: Sequence[str], environ: Mapping[str, str]) -> str:
     """Return the language that is asked for: by ``--lang``, else by the locale's env vars.
 
     Raises:
         UserError: there is no help in it.
     """
-    rest = [part for word in words for part in word.split("=", 1)]
-    if "--lang" in rest:
-        asked = "".join(rest[rest.index("--lang") + 1 :][:1])
+    parts = [part for word in arguments for part in word.split("=", 1)]
+    if "--lang" in parts:
+        asked = "".join(parts[parts.index("--lang") + 1 :][:1])
         if asked not in LANGUAGES:
             raise UserError(f"--lang {asked or '(no value)'}: there are {' and '.join(LANGUAGES)}")
         return asked
@@ -91,12 +91,12 @@ def language(words: Sequence[str], environ: Mapping[str, str]) -> str:
 def main() -> int:
     """Print the help."""
     try:
-        words = LANGUAGES[language(sys.argv[1:], os.environ)]()
+        texts = LANGUAGES[language(sys.argv[1:], os.environ)]()
     except UserError as error:
         return fail(error)
     with contextlib.suppress(OSError):  # as in ./train.sh --help | head
         sys.stdout.reconfigure(encoding="utf-8")  # type: ignore[union-attr]
-        print(help_text(load_knobs(), words), flush=True)
+        print(help_text(load_knobs(), texts), flush=True)
         return 0
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0

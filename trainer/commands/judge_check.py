@@ -14,18 +14,18 @@ from trainer.user_error import UserError
 OTHERWISE = "math"  # the labelled answers where a preset has none
 
 
-def run(settings: Settings, words: Sequence[str]) -> int:
+def run(settings: Settings, arguments: Sequence[str]) -> int:
     """Ask one or several judges (``--rm_model A,B``) about labelled answers; print how far each can be trusted.
 
     Raises:
         UserError: the file, a key or a model is not there.
     """
-    if len(words) > 1:
-        given = shown(" ".join(words)) or "none"
-        raise UserError(f"judge_check: one JSONL file is wanted, as in ./train.sh judge_check FILE, not {given}")
+    if len(arguments) > 1:
+        typed = shown(" ".join(arguments)) or "none"
+        raise UserError(f"judge_check: one JSONL file is wanted, as in ./train.sh judge_check FILE, not {typed}")
     try:
         config = judge.config(settings)
-        name = words[0] if words else _ready_set(config.prompts.preset)
+        name = arguments[0] if arguments else _ready_set(config.prompts.preset)
         judges = _judges(config)
         rows = judging.read(name)
     except (ConfigError, judging.LabelError) as error:
@@ -54,10 +54,10 @@ def _judges(config: JudgeConfig) -> list[JudgeConfig]:
     """Return a configuration for each of the models that are named by commas, with ``provider:`` before some."""
     judges = []
     for model in filter(None, map(str.strip, config.model.split(","))):
-        provider, _, rest = model.partition(":")
+        provider, _, model_name = model.partition(":")
         endpoint = Endpoint(config.api_type, model, config.base_url, config.api_key_env)
-        if provider in PROVIDERS and rest:
+        if provider in PROVIDERS and model_name:
             base_url = config.base_url if provider == config.api_type else ""
-            endpoint = Endpoint(provider, rest, base_url, config.api_key_env)
+            endpoint = Endpoint(provider, model_name, base_url, config.api_key_env)
         judges.append(config.only(endpoint))
     return judges

@@ -17,14 +17,16 @@ from trainer.settings.settings import Settings
 from trainer.user_error import UserError
 
 
-def run(settings: Settings, words: Sequence[str]) -> int:
+def run(settings: Settings, arguments: Sequence[str]) -> int:
     """Rehearse, print the table, and keep the record; return 0, or 2 where a stage is at fault.
 
     Raises:
         UserError: the flags, a model or the data cannot be used; nothing was started.
     """
-    if words:
-        raise UserError(f"rehearse: it takes the flags of a run; leave out {shown(' '.join(words), 200)}")
+    if arguments:
+        raise UserError(
+            f"rehearse: takes the flags of a run and no other argument; leave out {shown(' '.join(arguments), 200)}"
+        )
     if faults := folders.output_faults(settings):
         raise UserError(*faults)
     started, traces = time.monotonic(), processes.Traces()
@@ -63,7 +65,7 @@ def _take(folder: Path) -> int:
     redact.make_folder(folder.parent)
     lock_fd = lock.take(folder.parent / f"{folder.name}.lock", 0)
     if lock_fd is None:
-        raise UserError("rehearse: these very flags are being rehearsed; wait for that one, or end it")
+        raise UserError("rehearse: a rehearsal with these flags is already running; wait for it, or end it")
     shutil.rmtree(folder, ignore_errors=True)
     redact.make_folder(folder)
     return lock_fd

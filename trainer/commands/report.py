@@ -9,29 +9,30 @@ from trainer.runs.folders import no_such_run
 from trainer.settings.settings import Settings
 from trainer.user_error import UserError
 
-LEFT = ("config.yaml", "metrics.jsonl", "train.log")  # by every run that was started
+RUN_FILES = ("config.yaml", "metrics.jsonl", "train.log")  # by every run that was started
 
 
-def run(settings: Settings, words: Sequence[str]) -> int:
+def run(settings: Settings, arguments: Sequence[str]) -> int:
     """Write the report of a run, or of several side by side; return the exit status.
 
     Raises:
         UserError: a run that is not there, or none given.
     """
-    if not words:
+    if not arguments:
         raise UserError("report: the name of a run is wanted, or of several, as in ./train.sh report RUN RUN2")
     runs = settings.output / "runs"
-    folders = [runs / word if word and is_folder(runs / word) else Path(word) for word in words]
+    folders = [runs / word if word and is_folder(runs / word) else Path(word) for word in arguments]
     names = [path.name for path in runs.glob("*/")]
     faults = [
         f"report: {shown(word)}: {no_such_run(word, names, runs)}"
-        for word, at in zip(words, folders, strict=True)
+        for word, at in zip(arguments, folders, strict=True)
         if not word or not is_folder(at)
     ]
     faults += [
-        f"report: {word}: {at} is no run's folder, as it has no {', '.join(LEFT)}; {no_such_run(word, names, runs)}"
-        for word, at in zip(words, folders, strict=True)
-        if at.is_dir() and not any((at / name).is_file() for name in LEFT)
+        f"report: {word}: {at} is no run's folder, as it has no {', '.join(RUN_FILES)}; "
+        f"{no_such_run(word, names, runs)}"
+        for word, at in zip(arguments, folders, strict=True)
+        if at.is_dir() and not any((at / name).is_file() for name in RUN_FILES)
     ]
     if faults:
         raise UserError(*faults)

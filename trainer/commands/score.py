@@ -23,23 +23,23 @@ from trainer.settings.settings import Settings
 from trainer.user_error import UserError
 
 
-def run(settings: Settings, words: Sequence[str]) -> int:
+def run(settings: Settings, arguments: Sequence[str]) -> int:
     """Score a file of answers with the reward that training would use; return the exit status, 1 if none has a score.
 
     Raises:
         UserError: the file, the function or the reward is not there.
     """
-    if len(words) != 1:
-        given = shown(" ".join(words)) or "none"
-        raise UserError(f"score: one JSONL file is wanted, as in ./train.sh score answers.jsonl, not {given}")
+    if len(arguments) != 1:
+        typed = shown(" ".join(arguments)) or "none"
+        raise UserError(f"score: one JSONL file is wanted, as in ./train.sh score answers.jsonl, not {typed}")
     judged, faults = judge.plan(settings)
     faults += reward_check.function_faults(settings)
     faults = faults or reward_check.import_faults(settings)
     if faults:
         raise UserError(*faults)
-    source = expanded(words[0])
+    source = expanded(arguments[0])
     if fault := source_fault(source):
-        raise UserError(f"score: {quoted(words[0])}: {fault}; give a JSONL file of answers")
+        raise UserError(f"score: {quoted(arguments[0])}: {fault}; give a JSONL file of answers")
     asked = settings.text("RESULT_PATH")
     out = expanded(asked) if asked else source.with_suffix(".scored.jsonl")
     if fault := folders.file_fault(out):
@@ -53,7 +53,9 @@ def run(settings: Settings, words: Sequence[str]) -> int:
     except (offline.ScoreError, RewardFunctionError) as error:
         raise UserError(str(error)) from None
     except supervisor.Stopped as stopped:
-        print(f"train.sh: stopped by {stopped}; the same command goes on where {out} ends", file=sys.stderr)
+        print(
+            f"train.sh: stopped by {stopped}; run the same command again to continue where {out} ends", file=sys.stderr
+        )
         return 128 + stopped.signum
     lines = summary.lines(time.monotonic() - started)
     if reward.kind == "pairs":

@@ -81,7 +81,7 @@ def _one_line(error: Exception, overrides: tuple[str, ...]) -> str:
     if not text or OF_PYTHON.search(text) or "not in struct" in text:
         key = getattr(error, "full_key", None)
         what = f"{key}, or what it is computed from," if key else "a setting that is read"
-        text = f"{what} is missing, or of another type than is read"
+        text = f"{what} is missing or of the wrong type"
     which = f"config/ or an override for verl ({shown(' '.join(overrides), 200)})" if overrides else "config/"
     return f"{which}: {shown(text, 300)}"
 
@@ -92,7 +92,11 @@ def _unread_knobs(config: DictConfig, settings: Settings) -> list[str]:
     faults = []
     for knob in load_knobs():
         wanted = settings.values[knob.env]
-        if knob.env not in settings.given or knob.type not in ("int", "float") or not isinstance(wanted, int | float):
+        if (
+            knob.env not in settings.explicit
+            or knob.type not in ("int", "float")
+            or not isinstance(wanted, int | float)
+        ):
             continue
         for key in set(knob.key.split()) - overridden:
             composed = select(config, key)

@@ -8,7 +8,7 @@ from pathlib import Path
 from reward.support import json_text
 from trainer import ROOT
 from trainer.composition import environment_spec, reward_placement, reward_spec
-from trainer.composition.run_plan import Plan
+from trainer.composition.run_plan import RunPlan
 from trainer.runs import resume
 from trainer.runs.folders import Run
 from trainer.settings.settings import Settings
@@ -19,7 +19,7 @@ from trainer.workers.engine import attention
 TOOLS_FILE = "tools.yaml"
 
 
-def of_config(settings: Settings, plan: Plan, run: Run, tmp: Path) -> dict[str, str]:
+def of_config(settings: Settings, plan: RunPlan, run: Run, tmp: Path) -> dict[str, str]:
     """Return the env vars that ``config/*.yaml`` reads: all knobs, and what follows from them."""
     loggers = [*str(settings.environment()["LOGGER"]).split(","), "file"]
     total, steps = plan.total_steps(settings), plan.steps_per_epoch(settings)
@@ -59,12 +59,12 @@ def of_config(settings: Settings, plan: Plan, run: Run, tmp: Path) -> dict[str, 
     }
 
 
-def _epochs(plan: Plan, total: int | None, steps: int | None) -> int | None:
+def _epochs(plan: RunPlan, total: int | None, steps: int | None) -> int | None:
     """Return as many epochs as the steps take: verl ends with either, and saves only at the last step."""
     return -(-total // steps) + (not plan.exact) if total is not None and steps else None
 
 
-def _is_validated(plan: Plan, run: Run) -> bool:
+def _is_validated(plan: RunPlan, run: Run) -> bool:
     """Whether the run goes on from a step whose validation it has, or that has none."""
     return plan.start.again and plan.start.step > 0 and resume.validated(run.folder / "metrics.jsonl", plan.start.step)
 

@@ -15,7 +15,7 @@ def register() -> None:
     """Make the resolvers known to OmegaConf."""
     OmegaConf.register_new_resolver("if", lambda test, yes, no: yes if test else no, replace=True)
     OmegaConf.register_new_resolver(
-        "listed", lambda word, words: bool({word, "all"} & set(words.split(","))), replace=True
+        "listed", lambda word, choices: bool({word, "all"} & set(choices.split(","))), replace=True
     )
     OmegaConf.register_new_resolver("micro_batch", _micro_batch, replace=True)
     OmegaConf.register_new_resolver("packs_by_tokens", _packs_by_tokens, replace=True)

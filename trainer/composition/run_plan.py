@@ -14,7 +14,7 @@ from trainer.settings.settings import Settings
 
 
 @dataclass(frozen=True)
-class Plan:
+class RunPlan:
     """What the checks found out, beside the settings."""
 
     model: models.Model

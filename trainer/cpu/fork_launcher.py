@@ -35,8 +35,15 @@ def start(folder: Path, environment: Mapping[str, str]) -> ForkServer | None:
     ``folder`` can be executed (mounted ``noexec``), there is no server, and None is returned.
     """
     path, script = folder / "fork.sock", folder / "python"
-    words = [sys.executable, "-S", "-E", str(ROOT / "trainer" / "cpu" / "fork_client.py"), str(path), sys.executable]
-    script.write_text(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n', encoding="utf-8")
+    client_command = [
+        sys.executable,
+        "-S",
+        "-E",
+        str(ROOT / "trainer" / "cpu" / "fork_client.py"),
+        str(path),
+        sys.executable,
+    ]
+    script.write_text(f'#!/bin/sh\nexec {shlex.join(client_command)} "$@"\n', encoding="utf-8")
     script.chmod(0o755)
     if not os.access(script, os.X_OK):
         return None

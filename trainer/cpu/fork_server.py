@@ -58,7 +58,7 @@ ABOVE = 512  # file descriptors below are those of requests
 
 
 @dataclass(frozen=True)
-class Request:
+class SpawnRequest:
     """A process that a client asks for."""
 
     arguments: list[str]
@@ -66,24 +66,24 @@ class Request:
     folder: str
     files: dict[int, int]  # number in the new process -> number here
 
-    def job(self, own: dict[str, str]) -> Callable[[], Any] | None:
+    def job(self, own_environ: dict[str, str]) -> Callable[[], Any] | None:
         """Return what the process is to do; None if it is none of a run's heavy ones.
 
-        ``own`` are the env vars with which this interpreter was started.
+        ``own_environ`` are the env vars with which this interpreter was started.
         """
-        words, flags = list(self.arguments), _args_from_interpreter_flags()
-        if words[: len(flags)] == flags:
-            del words[: len(flags)]
-        if not words or max(self.files) >= ABOVE or _at_start(self.environment) != _at_start(own):
+        arguments, flags = list(self.arguments), _args_from_interpreter_flags()
+        if arguments[: len(flags)] == flags:
+            del arguments[: len(flags)]
+        if not arguments or max(self.files) >= ABOVE or _at_start(self.environment) != _at_start(own_environ):
             return None
         if not _loaded(self.environment.get("LD_PRELOAD", "")):
             return None
-        if words[0] == "-m" and words[1:2] and words[1] in MAINS:
-            return lambda: _module(words[1], words[2:])
-        if Path(words[0]).name == "default_worker.py":
-            return lambda: _script(words[0], words[1:])
-        if words[0] == "-c" and words[1:2] and words[1].startswith(SPAWN):
-            return lambda: _text(words[1], words[2:])
+        if arguments[0] == "-m" and arguments[1:2] and arguments[1] in MAINS:
+            return lambda: _module(arguments[1], arguments[2:])
+        if Path(arguments[0]).name == "default_worker.py":
+            return lambda: _script(arguments[0], arguments[1:])
+        if arguments[0] == "-c" and arguments[1:2] and arguments[1].startswith(SPAWN):
+            return lambda: _text(arguments[1], arguments[2:])
         return None
 
 
@@ -118,7 +118,7 @@ def _text(code: str, arguments: list[str]) -> None:
     exec(code, vars(sys.modules["__main__"]))
 
 
-class Server:
+class ForkLoop:
     """Takes requests one by one; in a forked child, ``serve`` returns its job."""
 
     def __init__(self, listener: socket.socket, environment: dict[str, str]) -> None:
@@ -173,7 +173,7 @@ class Server:
             connection.sendall(f"{pid}\n".encode())
         return None
 
-    def _become(self, request: Request, connection: socket.socket, server: int) -> None:
+    def _become(self, request: SpawnRequest, connection: socket.socket, server: int) -> None:
         """Be a process as the real interpreter would have started it."""
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
@@ -221,7 +221,7 @@ class Server:
                 os.kill(pid, signal.SIGKILL)
 
 
-def receive(connection: socket.socket) -> Request | None:
+def receive(connection: socket.socket) -> SpawnRequest | None:
     """Read one request; None if the client has gone."""
     header, files, _, _ = socket.recv_fds(connection, HEADER, MOST_FILES)
     if len(header) < HEADER:
@@ -233,12 +233,12 @@ def receive(connection: socket.socket) -> Request | None:
             return None
         parts += chunk
     request = json.loads(parts)
-    return Request(
+    return SpawnRequest(
         request["arguments"], request["environment"], request["folder"], dict(zip(request["files"], files, strict=True))
     )
 
 
-def _close(request: Request | None) -> None:
+def _close(request: SpawnRequest | None) -> None:
     for number in request.files.values() if request else ():
         os.close(number)
 
@@ -256,7 +256,7 @@ def main() -> None:
         except Exception:
             logger.exception("%s is left to those that need it", name)
     gc.freeze()  # no child's collector looks at, and so copies, what is here
-    job = Server(listener, environment).serve()
+    job = ForkLoop(listener, environment).serve()
     os._exit(_status_of(job))  # without taking apart all that was imported
 
 

@@ -20,13 +20,15 @@ def weights(module: ModuleType) -> None:
     def init_all_gather_outputs(
         self: Any, numels: Any, dtypes: Any, world_size: int, device: Any, **compiled: bool
     ) -> None:
-        own = self._sharded_param_data
-        whole = own.untyped_storage().nbytes() == own.nbytes  # what is resized to these bytes stays as it is
+        local_shard = self._sharded_param_data
+        whole = (
+            local_shard.untyped_storage().nbytes() == local_shard.nbytes
+        )  # what is resized to these bytes stays as it is
         # Up to torch 2.11 compiled autograd has these buffers made anew: force_recreate=True.
-        if world_size > 1 or dtypes != [own.dtype] or not whole or any(compiled.values()):
+        if world_size > 1 or dtypes != [local_shard.dtype] or not whole or any(compiled.values()):
             init(self, numels, dtypes, world_size, device, **compiled)
         elif not shares(self):
-            self.all_gather_outputs = [own]
+            self.all_gather_outputs = [local_shard]
             self.__dict__.pop("_unsharded_param", None)  # made of what it had before
 
     def free_unsharded_param(self: Any) -> None:
@@ -50,18 +52,18 @@ def gradients(module: ModuleType) -> None:
     reduce = module.foreach_reduce
     names_stream = len(get_args(reduce.__annotations__["return"])) == 7  # torch 2.13; six in 2.11
 
-    def foreach_reduce(params: Any, grads: Any, group: Any, stream: Any, comm: Any, *rest: Any) -> Any:
-        dtype, reduce_dtype, _, factor, all_reduce_group, *_ = rest
+    def foreach_reduce(params: Any, grads: Any, group: Any, stream: Any, comm: Any, *more: Any) -> Any:
+        dtype, reduce_dtype, _, factor, all_reduce_group, *_ = more
         alone = group is not None and group.size() == 1 and all_reduce_group is None and factor is None
         same = all(grad.dtype == dtype == (reduce_dtype or dtype) for grad in grads)
         if not alone or not same or any(param.offload_to_cpu for param in params):
-            return reduce(params, grads, group, stream, comm, *rest)
+            return reduce(params, grads, group, stream, comm, *more)
         for param, grad in zip(params, grads, strict=True):
-            weight, own = param.sharded_param, grad.view(param.sharded_size)
+            weight, local_grad = param.sharded_param, grad.view(param.sharded_size)
             if weight.grad is None:
-                weight.grad = param.to_sharded_dtensor(own)
+                weight.grad = param.to_sharded_dtensor(local_grad)
             else:
-                weight.grad._local_tensor += own
+                weight.grad._local_tensor += local_grad
         grads.clear()
         event = stream.record_event()
         return None, event, *([stream] if names_stream else []), event, None, None, None

@@ -92,8 +92,8 @@ def rollout_samples(module: ModuleType) -> None:
             log_probs = logits
         elif self.logprobs_mode == "processed_logprobs":
             log_probs = logits.log_softmax(dim=-1, dtype=torch.float32)
-        own = [generators[row] for row in range(len(generators))]
-        draws = torch.cat([torch.rand(1, generator=generator, dtype=torch.float64) for generator in own])
+        of_rows = [generators[row] for row in range(len(generators))]
+        draws = torch.cat([torch.rand(1, generator=generator, dtype=torch.float64) for generator in of_rows])
         return sampled(logits.softmax(dim=-1, dtype=torch.float32), draws), log_probs
 
     module.TopKTopPSampler.forward_cpu = forward_cpu
@@ -107,8 +107,8 @@ def sampled(probabilities: Any, draws: Any) -> Any:
     import torch
 
     passed = probabilities.cumsum(dim=-1, dtype=torch.float64)
-    words = torch.searchsorted(passed, (draws * passed[:, -1]).unsqueeze(-1), right=True)
-    return words.squeeze(-1)
+    tokens = torch.searchsorted(passed, (draws * passed[:, -1]).unsqueeze(-1), right=True)
+    return tokens.squeeze(-1)
 
 
 VERL_PATCHES: dict[str, Action] = {

@@ -79,7 +79,7 @@ class Copies:
         """
         self._remove(folder)  # what a run that was cut off has left
         yield
-        self._each(lambda _, disk: _fetch(disk, folder))
+        self._on_all_disks(lambda _, disk: _fetch(disk, folder))
         self._remove(folder)
 
     @contextlib.contextmanager
@@ -106,14 +106,14 @@ class Copies:
                     while part := file.read(CHUNK):
                         ray.get(disk.append.remote(folder, name, part))
 
-        self._each(send)
+        self._on_all_disks(send)
         yield
         self._remove(folder)
 
     def _remove(self, folder: Path) -> None:
-        self._each(lambda _, disk: ray.get(disk.remove.remote(folder)))
+        self._on_all_disks(lambda _, disk: ray.get(disk.remove.remote(folder)))
 
-    def _each(self, do: Callable[[str, Any], None]) -> None:
+    def _on_all_disks(self, do: Callable[[str, Any], None]) -> None:
         """Call ``do`` with each machine's id and disk, at the same time."""
         if self._disks:
             with ThreadPoolExecutor(len(self._disks)) as pool:

@@ -14,7 +14,7 @@ from typing import Any
 from omegaconf import OmegaConf
 
 from reward.support import events
-from trainer.algorithm.options import Options
+from trainer.algorithm.options import AlgorithmOptions
 from trainer.runs import checkpoint_config, checkpoints, stack_versions
 
 logger = logging.getLogger(__name__)
@@ -47,7 +47,7 @@ class Saver:
     metrics: dict[str, float] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, config: Any, options: Options) -> "Saver":
+    def of(cls, config: Any, options: AlgorithmOptions) -> "Saver":
         """Return the one of a run of verl's ``config`` with the kit's ``options``."""
         return cls(
             Path(config.trainer.default_local_dir),
@@ -70,7 +70,7 @@ class Saver:
         while (lacking := self._lacking() or self._write(step, write)) and last:
             text = f"checkpoint of step {step} waits: the disk of {self.root} lacks {lacking / GIB:.1f} GiB"
             if time.monotonic() >= deadline:
-                raise DiskFullError(f"{text}; free some, and go on with --resume")
+                raise DiskFullError(f"{text}; free some space, then continue with --resume")
             events.warn(logger, "driver", "checkpoint_waits", f"{text}; free some", step=step)
             time.sleep(min(30.0, self.patience / 10))
         self.owed = lacking > 0

@@ -117,9 +117,9 @@ def _reduce(machines: list[dict[str, Any]], cuda: bool) -> float:
     return float(max(ray.get(tasks, timeout=LOADING + PATIENCE)))
 
 
-def _address(own: str) -> str:
-    with socket.create_server((own, 0)) as server:
-        return f"tcp://{own}:{server.getsockname()[1]}"
+def _address(ip_address: str) -> str:
+    with socket.create_server((ip_address, 0)) as server:
+        return f"tcp://{ip_address}:{server.getsockname()[1]}"
 
 
 def _take_part(init_method: str, rank: int, world: int, cuda: bool) -> float:

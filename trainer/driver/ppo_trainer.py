@@ -20,7 +20,7 @@ from trainer.algorithm import finite_check, losses, off_policy, state
 from trainer.algorithm.kl import estimates as kl
 from trainer.algorithm.kl import full_kl
 from trainer.algorithm.metrics import drop_verdicts, watched
-from trainer.algorithm.options import Options
+from trainer.algorithm.options import AlgorithmOptions
 from trainer.driver import (
     checkpoint_copies,
     checkpointing,
@@ -67,7 +67,7 @@ class KitPPOTrainer(validation.Validating, PPOTrainerSync):  # type: ignore[misc
     """
 
     def __init__(self, config: Any) -> None:
-        self.options = Options.of(config)
+        self.options = AlgorithmOptions.of(config)
         self.whole_vocabulary = full_kl.is_charged(config)  # the KL, in the reward or in the loss
         self.audit = Audit.of(config, self.options)  # whom the buffer, which verl makes next, tells of held-out answers
         super().__init__(config)

@@ -118,12 +118,12 @@ def settle_rewards(batch: Any, zscores: ZScores | None = None) -> tuple[frozense
     if any(out):
         for name in ("response_mask", "loss_mask"):
             changed[name] = _nested(
-                [row * 0 if left else row for row, left in zip(data[name].unbind(), out, strict=True)]
+                [row * 0 if is_left_out else row for row, is_left_out in zip(data[name].unbind(), out, strict=True)]
             )
     if changed:
         written = TensorDict(changed, batch_size=len(batch))
         tq.kv_batch_put(keys=batch.keys, partition_id=batch.partition_id, fields=written)
-    left_out = frozenset(key for key, left in zip(batch.keys, out, strict=True) if left)
+    left_out = frozenset(key for key, is_left_out in zip(batch.keys, out, strict=True) if is_left_out)
     return left_out, metrics | (zscores.metrics if zscores is not None else {})
 
 

@@ -18,7 +18,7 @@ from trainer.algorithm import advantage, finite_check, rewards
 from trainer.algorithm.kl import estimates as kl
 from trainer.algorithm.kl import full_kl
 from trainer.algorithm.off_policy import Band
-from trainer.algorithm.options import Options
+from trainer.algorithm.options import AlgorithmOptions
 
 BOOTSTRAP = "bootstrap"  # the field of episodes that marks the token with the value of where an episode was cut
 
@@ -69,7 +69,7 @@ def token_level_rewards(
     data: DataProto,
     lengths: torch.Tensor,
     algorithm: Any,
-    options: Options,
+    options: AlgorithmOptions,
     running: RunningMoments,
     controller: kl.Controller | None,
 ) -> dict[str, float]:
@@ -104,7 +104,9 @@ def correct_rollout(data: DataProto, config: Any) -> tuple[DataProto, dict[str, 
     return corrected, metrics
 
 
-def advantages(data: DataProto, keys: list[str], algorithm: Any, options: Options, rollout_n: int) -> DataProto:
+def advantages(
+    data: DataProto, keys: list[str], algorithm: Any, options: AlgorithmOptions, rollout_n: int
+) -> DataProto:
     """Add ``advantages`` and ``returns``; an estimator that is not ours is verl's."""
     tensors = data.batch
     by_std = algorithm.get("norm_adv_by_std_in_grpo", True)

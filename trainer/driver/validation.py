@@ -9,7 +9,7 @@ from reward.support import events
 from reward.support.secret import hidden_in
 from reward.zscore import OF_A_MODEL, ZScores
 from trainer.algorithm.metrics import UNSCORED
-from trainer.algorithm.options import Options
+from trainer.algorithm.options import AlgorithmOptions
 from trainer.driver import queue_samples
 from trainer.driver.checkpointing import Saver
 from trainer.driver.queue_samples import TURNS
@@ -70,7 +70,7 @@ class Validating:
     global_steps: int
     saver: Saver
     zscores: ZScores | None
-    options: Options
+    options: AlgorithmOptions
     audit: Audit | None
     config: Any
     turns: Mapping[str, Any] = {}  # by key, of the conversations that are about to be written

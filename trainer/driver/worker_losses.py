@@ -9,10 +9,10 @@ from verl.utils.config import omega_conf_to_dataclass
 
 from trainer.algorithm import losses
 from trainer.algorithm.kl import full_kl
-from trainer.algorithm.options import Options
+from trainer.algorithm.options import AlgorithmOptions
 
 
-def assign(config: Any, options: Options, critics: Any, actors: Any) -> None:
+def assign(config: Any, options: AlgorithmOptions, critics: Any, actors: Any) -> None:
     """Give the kit's losses to verl's worker groups; ``critics`` is None without a critic.
 
     Distillation has a loss of its own, which stays.

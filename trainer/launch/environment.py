@@ -24,12 +24,12 @@ def of_node(settings: Settings, run: Run, tmp: Path, python: Path | None, secret
 
     ``python`` is the script that asks the fork server for a process, where there is one; ``secret`` is the run's.
     """
-    own = {STAND_IN: str(python or sys.executable)}
+    of_run = {STAND_IN: str(python or sys.executable)}
     if settings.text("RAY_ADDRESS"):
-        own["KIT_ANY_NODE"] = "1"  # trainer/driver/main.py
+        of_run["KIT_ANY_NODE"] = "1"  # trainer/driver/main.py
     else:  # there, Ray's processes have environments of their own
-        own |= run_secret.environment(secret)
-    return of_person(settings) | of_engine(settings, run, tmp) | _ray_token(settings, secret) | own
+        of_run |= run_secret.environment(secret)
+    return of_person(settings) | of_engine(settings, run, tmp) | _ray_token(settings, secret) | of_run
 
 
 def _ray_token(settings: Settings, secret: str) -> dict[str, str]:
@@ -37,8 +37,8 @@ def _ray_token(settings: Settings, secret: str) -> dict[str, str]:
     insecure = settings.switch("INSECURE_RAY")
     if not settings.text("RAY_ADDRESS"):
         insecure = insecure and not alone(settings)  # the others of one machine can be kept out at no cost
-        own = {} if insecure else {token.TOKEN: run_secret.derive(secret, "Ray").hex()}
-        return token.mode(insecure) | own
+        run_token = {} if insecure else {token.TOKEN: run_secret.derive(secret, "Ray").hex()}
+        return token.mode(insecure) | run_token
     if token.MODE not in os.environ:  # a client that says nothing has none
         return token.mode(insecure or not token.find(os.environ))
     return {}
@@ -46,13 +46,13 @@ def _ray_token(settings: Settings, secret: str) -> dict[str, str]:
 
 def of_engine(settings: Settings, run: Run, tmp: Path) -> dict[str, str]:
     """Return what the engine is told by env vars, beside the person's own environment."""
-    own = {
+    fixed = {
         "HYDRA_FULL_ERROR": "1",
         "RAY_USAGE_STATS_ENABLED": "0",
         "RAY_DEDUP_LOGS_ALLOW_REGEX": root_cause.KEPT,
         "TMPDIR": str(tmp),
     }
-    return own | (loopback.ENVIRONMENT if alone(settings) else {}) | of_workers(settings, run)
+    return fixed | (loopback.ENVIRONMENT if alone(settings) else {}) | of_workers(settings, run)
 
 
 def of_workers(settings: Settings, run: Run) -> dict[str, str]:

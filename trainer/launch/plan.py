@@ -8,12 +8,12 @@ from data import sources
 from trainer.checks import audit_check, judge
 from trainer.checks.multi_turn import environment_check
 from trainer.composition import environment_spec, reward_placement
-from trainer.composition.run_plan import Plan
+from trainer.composition.run_plan import RunPlan
 from trainer.runs.folders import Run
 from trainer.settings.settings import Settings
 
 
-def lines(settings: Settings, plan: Plan, run: Run, config: DictConfig, needs: str = "") -> Iterator[str]:
+def lines(settings: Settings, plan: RunPlan, run: Run, config: DictConfig, needs: str = "") -> Iterator[str]:
     """Return the plan as aligned lines, taken from the configuration that verl gets.
 
     Seven lines, and one more for each of tools, a judge, and a probability ratio that does not start from the actor's.
@@ -36,7 +36,7 @@ def lines(settings: Settings, plan: Plan, run: Run, config: DictConfig, needs: s
         yield f"{name:<8} {text}"
 
 
-def _model(settings: Settings, plan: Plan, config: DictConfig) -> str:
+def _model(settings: Settings, plan: RunPlan, config: DictConfig) -> str:
     rank = config.actor_rollout_ref.model.lora_rank
     how = f"LoRA of rank {rank}" if rank else "all weights"
     critic = "a critic" if settings.text("ADV_ESTIMATOR") == "gae" else "no critic"
@@ -45,7 +45,7 @@ def _model(settings: Settings, plan: Plan, config: DictConfig) -> str:
     return f"{settings.text('MODEL_PATH')}, {how}, {critic}, {reference} ({plan.model.path})"
 
 
-def _data(settings: Settings, plan: Plan) -> str:
+def _data(settings: Settings, plan: RunPlan) -> str:
     held_out = settings.text("VAL_DATA")
     if plan.rows is None:
         rows = "not read in a dry run, as it is large or on the hub"
@@ -62,13 +62,13 @@ def _data(settings: Settings, plan: Plan) -> str:
     return f"{settings.text('DATA')}: {rows}"
 
 
-def _reward(settings: Settings, plan: Plan) -> str:
+def _reward(settings: Settings, plan: RunPlan) -> str:
     best = environment_check.optimum(settings) if settings.text("ENV_NAME") else ""
     of_turns = f"that of {settings.text('ENV_NAME')}, in each turn{f' ({best})' * bool(best)}"
     if settings.reward.kind == "environment":
         return of_turns
     by_judge = f"judge {plan.judge.endpoints[0]}" if plan.judge else ""
-    model = settings.text("REWARD_MODEL_PATH") + reward_placement.words(settings, plan.reward_model)
+    model = settings.text("REWARD_MODEL_PATH") + reward_placement.describe(settings, plan.reward_model)
     names = {"rule_score": "rules", "rm_score": model, "judge_score": by_judge, "env_score": of_turns}
     return {
         "rule": "rule functions, by the data_source of a row (reward/rules/__init__.py)",
@@ -81,7 +81,7 @@ def _reward(settings: Settings, plan: Plan) -> str:
     }[settings.reward.kind]
 
 
-def _tools(settings: Settings, plan: Plan) -> dict[str, str]:
+def _tools(settings: Settings, plan: RunPlan) -> dict[str, str]:
     spec = environment_spec.tools(settings)
     if spec is None:
         return {}
@@ -90,18 +90,18 @@ def _tools(settings: Settings, plan: Plan) -> dict[str, str]:
     return {"tools": f"{names}: at most {limits}, {spec.max_answer:,} characters an answer"}
 
 
-def _judge(settings: Settings, plan: Plan) -> dict[str, str]:
+def _judge(settings: Settings, plan: RunPlan) -> dict[str, str]:
     if plan.judge is None:
         return {}
     count = judge.samples(settings, plan.total_steps(settings), plan.rows[1] if plan.rows else 0)
     return {"judge": f"preset {plan.judge.prompts.preset}; {judge.forecast(settings, plan.judge, count)}"}
 
 
-def _audit(settings: Settings, plan: Plan) -> dict[str, str]:
+def _audit(settings: Settings, plan: RunPlan) -> dict[str, str]:
     if plan.audit is None:
         return {}
     held_out = plan.rows[1] if plan.rows else settings.integer("AUDIT_SIZE")
-    return {"audit": audit_check.words(settings, plan.audit, plan.total_steps(settings), held_out)}
+    return {"audit": audit_check.describe(settings, plan.audit, plan.total_steps(settings), held_out)}
 
 
 def _devices(settings: Settings, config: DictConfig) -> str:
@@ -113,7 +113,7 @@ def _devices(settings: Settings, config: DictConfig) -> str:
         text += f"{settings.text('MASTER_ADDR')})"
     parallel = config.actor_rollout_ref.rollout.tensor_model_parallel_size
     replicas = max(1, nodes * count // parallel)
-    offload = ",".join(settings.words("OFFLOAD"))
+    offload = ",".join(settings.choices("OFFLOAD"))
     return (
         f"{text}; FSDP2 over all, {replicas} vLLM replica{'s' * (replicas > 1)} of {parallel}; "
         f"{settings.text('DTYPE')}{'' if offload == 'none' else f'; offload {offload}'}"
@@ -145,7 +145,7 @@ def _ratio(settings: Settings) -> dict[str, str]:
     return {}
 
 
-def _steps(settings: Settings, plan: Plan, config: DictConfig) -> str:
+def _steps(settings: Settings, plan: RunPlan, config: DictConfig) -> str:
     trainer = config.trainer
     steps = plan.steps_per_epoch(settings)
     text = f"{trainer.total_training_steps} (one pass over the data is {steps})"

@@ -36,7 +36,7 @@ class Traces:
     """
 
     def __init__(self) -> None:
-        self.own: set[Path] = set()
+        self.of_run: set[Path] = set()
         self._seen = _candidates()  # what was there before the run is not its own
 
     def look(self) -> None:
@@ -44,12 +44,12 @@ class Traces:
         fresh = _candidates() - self._seen
         if fresh:
             in_use = set().union(*(_open_files_of(process.pid) for process in descendants()))
-            self.own |= fresh & in_use
+            self.of_run |= fresh & in_use
             self._seen |= fresh
 
     def remove(self) -> None:
         """Remove what is the run's own."""
-        for path in self.own:
+        for path in self.of_run:
             with contextlib.suppress(OSError):
                 path.unlink()
 

@@ -88,8 +88,8 @@ def _plain(line: str) -> tuple[str, str]:
     line = ANSI.sub("", line)
     match = PREFIX.match(line)
     who = match["who"] if match else ""
-    rest = line[match.end() :] if match else line
-    return who, LEVEL.sub("", rest)
+    message = line[match.end() :] if match else line
+    return who, LEVEL.sub("", message)
 
 
 def _is_messenger(cause: Cause) -> bool:

@@ -71,7 +71,7 @@ def of_fork(settings: Settings, python: Path | None) -> dict[str, str] | None:
 
 def command(settings: Settings, run: Run, python: Path | None = None) -> list[str]:
     """Return the command that starts verl; ``python`` is the fork server's, if there is one."""
-    own = f'"${STAND_IN}"'  # of each machine its own: Ray starts its workers by a shell
+    interpreter = f'"${STAND_IN}"'  # of each machine its own: Ray starts its workers by a shell
     return [
         str(python or sys.executable),
         "-m",
@@ -81,7 +81,7 @@ def command(settings: Settings, run: Run, python: Path | None = None) -> list[st
         f"hydra.run.dir={hydra_text(str(run.folder))}",
         "hydra.output_subdir=null",
         "hydra/job_logging=stdout",
-        *([f"ray_kwargs.ray_init.runtime_env.py_executable={hydra_text(own)}"] if python else []),
+        *([f"ray_kwargs.ray_init.runtime_env.py_executable={hydra_text(interpreter)}"] if python else []),
         *(
             f"+ray_kwargs.ray_init.runtime_env.env_vars.{key}={hydra_text(value, quoted=True)}"
             for key, value in (of_workers(settings, run) if settings.text("RAY_ADDRESS") else {}).items()
@@ -91,12 +91,12 @@ def command(settings: Settings, run: Run, python: Path | None = None) -> list[st
 
 def write_command(settings: Settings, run: Run, tmp: Path) -> str:
     """Write the exact command, with the env vars that it needs, to ``command.txt``, and return it."""
-    words = [
+    command_line = [
         "env",
         *(f"{key}={value}" for key, value in of_engine(settings, run, tmp).items()),
         *command(settings, run),
     ]
-    text = shlex.join(words)
+    text = shlex.join(command_line)
     redact.write_text(run.folder / "command.txt", text + "\n")
     return text
 
@@ -129,7 +129,7 @@ def train(
         Paused: the run saved and stopped by itself.
         Stopped: from the signal handler; the caller ends the processes.
     """
-    stop_on = settings.words("STOP_ON")
+    stop_on = settings.choices("STOP_ON")
     hang = HangWatch(progress.folder, settings.integer_or_none("HANG_TIMEOUT"), progress.say)
     with redact.open_log(progress.log, "ab") as output:
         process = subprocess.Popen(
@@ -159,7 +159,7 @@ def train(
         ending = progress.ending
         if ending is not None and ending.kind == "stop":
             reason = ending.fields["reason"]
-            raise Paused(f"{reason}; the run is saved: the same command with --resume {run.name} goes on")
+            raise Paused(f"{reason}; the run is saved: to continue it, run the same command with --resume {run.name}")
         reported = Cause.of(ending.fields) if ending is not None else None
         raise RunFailed(describe(progress.log_text(), process.returncode, str(progress.log), reported))
 
@@ -174,7 +174,7 @@ def _saved(run: Run) -> str:
     checkpoint = checkpoints.latest(run.checkpoints)
     if checkpoint is None:
         return "; there is no checkpoint yet"
-    return f"; --resume {run.name} goes on from {checkpoint.name}"
+    return f"; --resume {run.name} continues from {checkpoint.name}"
 
 
 def export(

@@ -164,7 +164,7 @@ ALARMS: dict[str, tuple[Rule, str]] = {
     ),
     "hacking": (
         hacking.cause,
-        "look at the table of answers in report.html, go back to a checkpoint before it (--keep_best audit), and mend "
+        "look at the table of answers in report.html, go back to a checkpoint before it (--keep_best audit), and fix "
         "the reward, or raise --kl_coef",
     ),
     "no_action": (_no_action, "look at rollouts/, and raise --max_turn_tokens, or say in the rules what an action is"),
@@ -174,9 +174,12 @@ ALARMS: dict[str, tuple[Rule, str]] = {
     ),
     "cut": (_cut, "raise --max_turns or --max_response_length, unless the environment has no end of its own"),
     "unscored": (_unscored, "see reward/unscored_* in metrics.jsonl for the reasons"),
-    "memory": (_memory, "a leak: keep checkpoints close (--save_freq) and go on with --resume before it is full"),
+    "memory": (
+        _memory,
+        "a memory leak: save checkpoints often (--save_freq), and restart with --resume before memory is full",
+    ),
     "slow_stage": (_slow_stage, "look for another process on the machine, a judge that waits, or a disk that is full"),
-    "disk": (_disk, "free some: training goes on, and the checkpoint is saved at the first step after which it fits"),
+    "disk": (_disk, "free some space: training continues, and the checkpoint is saved as soon as it fits"),
     "not_finite": (_not_finite, "lower --lr and --critic_lr; the batch of the step is in rollouts/"),
 }
 

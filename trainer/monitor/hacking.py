@@ -32,7 +32,9 @@ def cause(curves: Curves) -> str:
         if trend(proxy) < RISE or trend(audit) > FALL:
             continue
         quarter = size // 4
-        (low, high), (before, after) = ((fmean(each[:quarter]), fmean(each[-quarter:])) for each in (proxy, audit))
+        (low, high), (before, after) = (
+            (fmean(scores[:quarter]), fmean(scores[-quarter:])) for scores in (proxy, audit)
+        )
         if high - low < ERRORS * _standard_error(proxy_std, samples, quarter):
             continue
         if before - after < ERRORS * _standard_error(std, samples, quarter):

@@ -38,18 +38,18 @@ class View:
 
     def _head(self) -> Text:
         progress, seconds = self.progress, time.monotonic() - self.progress.start
-        words = [f"step {progress.steps}/{progress.total_steps}", f"{clock(seconds)} so far"]
-        left = eta(progress)
-        if left is not None:
-            words.append(f"about {clock(left)} to go")
+        parts = [f"step {progress.steps}/{progress.total_steps}", f"{clock(seconds)} so far"]
+        remaining = eta(progress)
+        if remaining is not None:
+            parts.append(f"about {clock(remaining)} to go")
         speed = progress.curves.last("perf/throughput", 1)
         if speed:
-            words.append(f"{number(speed[0])} tokens/s and device")
+            parts.append(f"{number(speed[0])} tokens/s and device")
         if progress.validations:
-            words.append(f"held-out {progress.validations[-1].name} {progress.validations[-1]}")
+            parts.append(f"held-out {progress.validations[-1].name} {progress.validations[-1]}")
         since = time.monotonic() - progress.phase_start
-        words.append(progress.phase if progress.phase == "training" else f"{progress.phase} ({clock(since)})")
-        return Text("  ".join(words), style="bold")
+        parts.append(progress.phase if progress.phase == "training" else f"{progress.phase} ({clock(since)})")
+        return Text("  ".join(parts), style="bold")
 
     def _vitals(self) -> Table:
         table, curves = Table(box=None, padding=(0, 2, 0, 0), show_header=False), self.progress.curves

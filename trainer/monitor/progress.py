@@ -19,7 +19,7 @@ PHASES = {
     "policy_loaded": "actor and reference are loaded; starting vLLM",
     "ready": "everything is loaded; first validation",
 }
-SAID = ("judge", "audit", "checkpoint_waits", "network")  # events whose text a person should know
+SHOWN_EVENTS = ("judge", "audit", "checkpoint_waits", "network")  # events whose text a person should know
 # What a line of a step shows; a run without a critic, or without a KL penalty, has not all of it.
 SHOWN = {
     "reward_mean": "reward {:.3f}",
@@ -96,7 +96,7 @@ class Progress:
         if event.kind == "phase" and event.fields["name"] in PHASES:
             self._enter(PHASES[event.fields["name"]])
             self._tell(self.phase)
-        elif event.kind in SAID:
+        elif event.kind in SHOWN_EVENTS:
             self._tell(str(event.fields["text"]))
         elif event.kind in ("stop", "failure"):
             self.ending = event

@@ -17,7 +17,7 @@ class Vital:
     """One metric that people watch."""
 
     name: str
-    words: str = ""  # what is healthy, where that is no range
+    healthy_text: str = ""  # what is healthy, where that is no range
     low: float | None = None
     high: float | None = None
     trend: int = 0  # 1: should rise; -1: should fall
@@ -32,7 +32,7 @@ class Vital:
 
     def healthy(self, curves: Curves) -> str:
         """Return in words what is healthy in this run."""
-        return self.words or f"{self.low:g}-{self.upper(curves):.2g}"
+        return self.healthy_text or f"{self.low:g}-{self.upper(curves):.2g}"
 
     def verdict(self, curves: Curves) -> str:
         """Return ``odd`` above what is healthy or with the wrong trend, ``ok``, or nothing where that is not known."""

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 SHAPE = "the model and the optimizer in the checkpoint have the shape that goes with it"
-OPTIMIZER = "the optimizer in the checkpoint brings its own, so another would be of no effect"
+OPTIMIZER = "the optimizer in the checkpoint brings its own, so another would have no effect"
 ORDER = "the order of the data, and where in it the checkpoint is, depend on it"
 SHARDS = "each rank has its own part of the checkpoint"
 # Setting of verl -> why it must stay. A setting that stands for a file is compared by the file's name.

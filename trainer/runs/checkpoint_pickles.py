@@ -118,7 +118,7 @@ def _look_at_stream(path: Path) -> None:
             raise
         except Exception as error:  # the end of the pickles, or no pickle at all, or one that another reader may take
             if is_pickle and not read:
-                raise ForeignPickleError(f"its pickle cannot be followed ({type(error).__name__})") from None
+                raise ForeignPickleError(f"its pickle cannot be analysed ({type(error).__name__})") from None
 
 
 def _pickle_of(path: Path) -> bytes:

@@ -23,14 +23,14 @@ WIDEST = 40  # characters of a value
 
 def refused(saved: Mapping[str, Any], config: Mapping[str, Any]) -> Iterator[str]:
     """Say of each setting that must stay how it changed: ``saved`` is what the checkpoint holds."""
-    now, flags, said = flat(config), _flags(), set[str]()
+    now, flags, named = flat(config), _flags(), set[str]()
     for key, why in FIXED.items():
         if key not in saved or key not in now or _same(key, saved[key], now[key]):
             continue
         name = flags.get(key, key)
-        if name in said or (key == "algorithm.adv_estimator" and "gae" not in (saved[key], now[key])):
+        if name in named or (key == "algorithm.adv_estimator" and "gae" not in (saved[key], now[key])):
             continue  # one knob may set two keys; reinforce and grpo both go without a critic
-        said.add(name)
+        named.add(name)
         yield f"{name} was {_text(key, saved[key])} and is {_text(key, now[key])} now: {why}"
 
 

@@ -43,9 +43,9 @@ class Run:
         self.checkpoints.mkdir(parents=True, exist_ok=True)
         lock_fd = lock.take(self.folder / "lock", LOCK_WAIT)
         if lock_fd is None:
-            raise UserError(f"--run_name {self.name}: this run is being trained; take another name, or end that one")
-        given = {env: settings.values[env] for env in settings.given}
-        texts = {env: "none" if value is None else as_env(value) for env, value in given.items()}
+            raise UserError(f"--run_name {self.name}: this run is being trained; use another name, or end that run")
+        explicit = {env: settings.values[env] for env in settings.explicit}
+        texts = {env: "none" if value is None else as_env(value) for env, value in explicit.items()}
         saved_settings.write(self.folder, texts, settings.overrides)
         return lock_fd
 
@@ -134,4 +134,6 @@ def new_run(settings: Settings) -> Run:
 def no_such_run(name: str, names: Sequence[str], folder: Path) -> str:
     """Return what to say of a run that does not exist: the nearest that do."""
     near = nearest(name, names, 3)
-    return f"no such run in {shown(folder)}" + (f"; there are {', '.join(near)}" if near else "; there is none like it")
+    return f"no such run in {shown(folder)}" + (
+        f"; there are {', '.join(near)}" if near else "; none has a similar name"
+    )

@@ -54,25 +54,27 @@ def place(settings: Settings) -> tuple[str, Path, int | None]:
 
 def name(settings: Settings) -> str:
     """Return the name that was given to the run: its own, else that of the run that it goes on with; else auto."""
-    given = settings.text("RUN_NAME")
-    return place(settings)[0] if given == AUTO and settings.text("RESUME") else given
+    run_name = settings.text("RUN_NAME")
+    return place(settings)[0] if run_name == AUTO and settings.text("RESUME") else run_name
 
 
 def start(settings: Settings) -> tuple[Start, list[str]]:
     """Return where the run starts, and what is in the way."""
-    own = name(settings)
-    runs, mine = settings.output / "runs", settings.output / "checkpoints" / own
-    if is_folder(runs / own) and own != AUTO and (not settings.text("RESUME") or checkpoints.latest(mine)):
+    run_name = name(settings)
+    runs, mine = settings.output / "runs", settings.output / "checkpoints" / run_name
+    if is_folder(runs / run_name) and run_name != AUTO and (not settings.text("RESUME") or checkpoints.latest(mine)):
         origin = Start(checkpoints.latest(mine), again=True)  # by its own name, whatever it began with
         other, _, step = place(settings)
-        if settings.text("RESUME") and other == own and step not in (None, origin.step):
+        if settings.text("RESUME") and other == run_name and step not in (None, origin.step):
             return origin, [
-                f"--resume {settings.text('RESUME')}: {own} has a newer checkpoint, of step {origin.step}, and would "
-                "lose it; go on from the older one in a run of its own: --run_name NAME"
+                f"--resume {settings.text('RESUME')}: {run_name} has a newer checkpoint, of step {origin.step}, and "
+                "would lose it; to start from the older one, give the new run a name: --run_name NAME"
             ]
-        if not any((runs / own / file).is_file() for file in (saved_settings.FILE, "config.yaml")):
-            return origin, [f"--run_name {own}: there is such a folder in {runs}, and it is no run; take another name"]
-        return origin, _damage(origin, own) or _foreign(settings, origin) or _unreadable(origin)
+        if not any((runs / run_name / file).is_file() for file in (saved_settings.FILE, "config.yaml")):
+            return origin, [
+                f"--run_name {run_name}: there is such a folder in {runs}, and it is not a run; use another name"
+            ]
+        return origin, _damage(origin, run_name) or _foreign(settings, origin) or _unreadable(origin)
     if not settings.text("RESUME"):
         return Start(), []
     other, root, step = place(settings)
@@ -84,20 +86,20 @@ def start(settings: Settings) -> tuple[Start, list[str]]:
     checkpoint = checkpoints.latest(root) if step is None else checkpoints.folder_of(root, step)
     if checkpoint is None or not checkpoints.is_whole(checkpoint):
         return Start(), [f"--resume {shown(settings.text('RESUME'))}: {_none(other, root, step)}"]
-    if other == own and root != mine:
+    if other == run_name and root != mine:
         return Start(checkpoint), [
             f"--resume {settings.text('RESUME')}: that run is not in {settings.output}; "
-            f"give --output_dir {root.parent.parent} to go on there, or --run_name NAME for a run of its own"
+            f"give --output_dir {root.parent.parent} to continue it there, or --run_name NAME for a new run"
         ]
-    origin = Start(checkpoint, again=other == own)
+    origin = Start(checkpoint, again=other == run_name)
     return origin, _damage(origin, other) or _foreign(settings, origin) or _unreadable(origin)
 
 
 def _none(run: str, root: Path, step: int | None) -> str:
     """Say that there is no such checkpoint, and which there are."""
-    there = checkpoints.steps(root)
-    if there:
-        return f"{run} has no checkpoint of step {step}; there are {', '.join(map(str, there))}"
+    steps = checkpoints.steps(root)
+    if steps:
+        return f"{run} has no checkpoint of step {step}; there are {', '.join(map(str, steps))}"
     if (root.parent.parent / "runs" / run).is_dir():
         return f"{run} has no checkpoint yet; --run_name {run} starts it again"
     runs = [path.name for path in root.parent.glob("*/") if checkpoints.steps(path)]
@@ -110,7 +112,7 @@ def _damage(origin: Start, run: str) -> list[str]:
     if origin.checkpoint is None or not (wrong := checkpoints.damage(origin.checkpoint)):
         return []
     older = [step for step in checkpoints.steps(origin.checkpoint.parent) if step < origin.step]
-    hint = f"remove {origin.checkpoint} to go on from step {older[-1]}" if older else "there is no older checkpoint"
+    hint = f"remove {origin.checkpoint} to continue from step {older[-1]}" if older else "there is no older checkpoint"
     return [f"{run}: the checkpoint of step {origin.step} is damaged: {wrong}; put it back, or: {hint}"]
 
 
@@ -137,7 +139,9 @@ def faults(origin: Start, config: Mapping[str, Any], folder: Path) -> list[str]:
         return []
     wrong = list(config_changes.refused(saved, config))
     if wrong:
-        wrong.append(f"{what} cannot go on so: leave out what differs, or train anew with another --run_name")
+        wrong.append(
+            f"{what} cannot be continued like this: leave out what differs, or start a new run with another --run_name"
+        )
     return wrong
 
 

@@ -45,7 +45,7 @@ class Role:
 
 
 @dataclass(frozen=True)
-class Model:
+class ModelShape:
     """What the sizes of the model say; None where it is not known (a dry run asks no hub)."""
 
     heads: int | None = None
@@ -53,7 +53,7 @@ class Model:
     positions: int | None = None
 
     @classmethod
-    def of(cls, config: Mapping[str, Any]) -> "Model":
+    def of(cls, config: Mapping[str, Any]) -> "ModelShape":
         """Take it from a ``config.json``."""
         text = config.get("text_config", config)
         heads = text.get("num_attention_heads")
@@ -87,7 +87,7 @@ class Shape:
     remove_padding: tuple[bool, bool] = (True, True)  # policy, critic
     both: tuple[str, ...] = ()  # settings given under their old name and their new one
     warmup: bool = False  # steps that train the critic alone
-    model: Model = Model()
+    model: ModelShape = ModelShape()
 
     @classmethod
     def of_knobs(cls, values: Values) -> "Shape":
@@ -129,7 +129,7 @@ class Shape:
             remove_padding=(policy.model.use_remove_padding, config.critic.model.use_remove_padding),
             both=tuple(_both(config)),
             warmup=trainer.critic_warmup > 0,
-            model=Model.of(model or {}),
+            model=ModelShape.of(model or {}),
             **generation,
         )
 

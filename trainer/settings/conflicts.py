@@ -16,34 +16,36 @@ from trainer.settings.resolve import own_gpus
 from trainer.settings.values import Values
 
 ADDRESS = re.compile(r"(?!\.)[\w-]{1,63}(?:\.[\w-]{1,63}){0,8}\.?")  # a machine's name
-MODE, OWN = "trainer.v1.trainer_mode", "ppo_kit"
+MODE, KIT_MODE = "trainer.v1.trainer_mode", "ppo_kit"
 DIVIDES = ("sequence_parallel_size", "dynamic_bsz", "micro_batch_size", "ppo_mini_batch_size")
 
 
-def contradictions(values: Values, given: frozenset[str], gpus: int, overrides: tuple[str, ...] = ()) -> list[str]:
+def contradictions(values: Values, explicit: frozenset[str], gpus: int, overrides: tuple[str, ...] = ()) -> list[str]:
     """Return one line for each contradiction among ``values``, on a machine with ``gpus`` GPUs.
 
     Where raw ``overrides`` change how verl divides a batch, its sizes are looked at when all is composed.
     """
     shape = [] if any(word in key for key in overrides for word in DIVIDES) else shape_faults(Shape.of_knobs(values))
     return [
-        *_devices(values, given, gpus),
+        *_devices(values, explicit, gpus),
         *_nodes(values),
-        *_reward(values, given),
-        *_environment(values, given),
+        *_reward(values, explicit),
+        *_environment(values, explicit),
         *_tools(values),
         *_audit(values),
-        *_reward_model(values, given),
+        *_reward_model(values, explicit),
         *shape,
         *algorithm.faults(values),
-        *_trainer(given, overrides),
-        *_rest(values),
+        *_trainer(explicit, overrides),
+        *_interpolations(values),
+        *_best_checkpoint(values),
+        *_exclusive_choices(values),
     ]
 
 
-def _devices(values: Values, given: frozenset[str], gpus: int) -> list[str]:
-    count, own, running = values.integer("N_GPUS"), own_gpus(values), values.text("RAY_ADDRESS")
-    if running and "N_GPUS" not in given:
+def _devices(values: Values, explicit: frozenset[str], gpus: int) -> list[str]:
+    count, reward_gpus, running = values.integer("N_GPUS"), own_gpus(values), values.text("RAY_ADDRESS")
+    if running and "N_GPUS" not in explicit:
         return [
             "RAY_ADDRESS: the GPUs of a running cluster are not counted; give --n_gpus, the GPUs to use on each node"
         ]
@@ -53,8 +55,8 @@ def _devices(values: Values, given: frozenset[str], gpus: int) -> list[str]:
         return ["--device cuda: nvidia-smi lists no GPU on this machine; use --device cpu"]
     if count > gpus:
         return [f"--n_gpus {count}: this machine has {gpus}; ask for {gpus} or fewer"]
-    if count + own > gpus:
-        return [f"--n_gpus {count} and --rm_gpus {own}: this machine has {gpus}; lower one of them"]
+    if count + reward_gpus > gpus:
+        return [f"--n_gpus {count} and --rm_gpus {reward_gpus}: this machine has {gpus}; lower one of them"]
     return []
 
 
@@ -89,14 +91,14 @@ def _is_address(text: str) -> bool:
     return True
 
 
-def _reward(values: Values, given: frozenset[str]) -> list[str]:
+def _reward(values: Values, explicit: frozenset[str]) -> list[str]:
     faults = []
     judge, provider = values.switch("USE_API_REWARD") or values.text("AUDIT_FN") == "judge", values.text("RM_API_TYPE")
-    details = [f"--{env.lower()}" for env in sorted(given - with_trait("reward_model")) if env.startswith("RM_")]
+    details = [f"--{env.lower()}" for env in sorted(explicit - with_trait("reward_model")) if env.startswith("RM_")]
     if details and not judge:
         needed = "--use_api_reward or --audit_fn judge"
-        faults.append(f"{', '.join(details)}: of no effect without {needed}; add it, or leave them out")
-    if judge and provider != "dashscope" and "RM_MODEL" not in given:
+        faults.append(f"{', '.join(details)}: no effect without {needed}; add it, or leave them out")
+    if judge and provider != "dashscope" and "RM_MODEL" not in explicit:
         example = PROVIDERS[provider].models[0] if provider in PROVIDERS else "NAME"
         faults.append(f"--rm_api_type {provider}: give --rm_model too, for example --rm_model {example}")
     template = values.text("RM_SCORING_PROMPT")
@@ -120,11 +122,11 @@ def environment_arguments(text: str) -> dict[str, Any]:
     return read
 
 
-def _environment(values: Values, given: frozenset[str]) -> list[str]:
+def _environment(values: Values, explicit: frozenset[str]) -> list[str]:
     if not values.text("ENV_NAME"):
         return []
     faults = []
-    data = [f"--{env.lower()}" for env in ("DATA", "VAL_DATA") if env in given]
+    data = [f"--{env.lower()}" for env in ("DATA", "VAL_DATA") if env in explicit]
     if data:
         faults.append(f"--env: its episodes are the data: leave out {' and '.join(data)}")
     turn, whole = values.integer("MAX_TURN_TOKENS"), values.integer("MAX_RESPONSE_LENGTH")
@@ -159,33 +161,32 @@ def _shared_reward_model(values: Values, flag: str, others: str) -> list[str]:
 def _audit(values: Values) -> list[str]:
     best = values.text("KEEP_BEST")
     if not values.text("AUDIT_FN"):
-        said = "--keep_best audit: there is no audit; give --audit_fn, or take --keep_best"
-        return [said] * (best == "audit")
+        fault = "--keep_best audit: there is no audit; give --audit_fn, or take --keep_best"
+        return [fault] * (best == "audit")
     for env, what in (("ENV_NAME", "--env"), ("TOOLS", "--tools")):
         if values.text(env):
             return [f"--audit_fn: answers of one turn are audited, and {what} has several; leave out one of them"]
     return []
 
 
-def _reward_model(values: Values, given: frozenset[str]) -> list[str]:
-    details = ", ".join(f"--{env.lower()}" for env in sorted(given & with_trait("reward_model")))
+def _reward_model(values: Values, explicit: frozenset[str]) -> list[str]:
+    details = ", ".join(f"--{env.lower()}" for env in sorted(explicit & with_trait("reward_model")))
     if not values.text("REWARD_MODEL_PATH"):
-        return [f"{details}: of no effect without --reward_model; add it, or leave them out"] * bool(details)
+        return [f"{details}: no effect without --reward_model; add it, or leave them out"] * bool(details)
     faults = []
-    own, url, engine = values.integer("RM_GPUS"), values.text("RM_URL"), values.text("RM_ENGINE")
-    if url and {"RM_GPUS", "RM_DEVICE", "RM_BATCH_SIZE"} & given:
-        faults.append(
-            "--rm_url: the server has its own GPUs and batches; leave out --rm_gpus, --rm_device, --rm_batch_size"
-        )
+    reward_gpus, url, engine = values.integer("RM_GPUS"), values.text("RM_URL"), values.text("RM_ENGINE")
+    if url and with_trait("own_engine") & explicit:
+        flags = ", ".join(f"--{knob.flag}" for knob in load_knobs() if knob.env in with_trait("own_engine"))
+        faults.append(f"--rm_url: the server has its own GPUs and batches; leave out {flags}")
     if "@" in url:
         faults.append("--rm_url: a secret stays in the environment; leave user and password out, and export RM_API_KEY")
     if wrong := _of_url(url):
         faults.append(f"--rm_url {url}: {wrong}; write http://host:port, as vLLM says when it starts")
     if url and engine == "transformers":
         faults.append("--rm_url: the server computes; leave out --rm_engine transformers")
-    if values.text("RM_DEVICE") == "cpu" and (engine == "vllm" or (values.text("DEVICE") == "cuda" and own)):
+    if values.text("RM_DEVICE") == "cpu" and (engine == "vllm" or (values.text("DEVICE") == "cuda" and reward_gpus)):
         faults.append("--rm_device cpu: of the transformers engine, without --rm_gpus; leave out one of them")
-    if values.integer("NNODES") > 1 and values.text("DEVICE") == "cuda" and own:
+    if values.integer("NNODES") > 1 and values.text("DEVICE") == "cuda" and reward_gpus:
         faults.append("--rm_gpus: with several machines the reward model shares the policy's GPUs, or has --rm_url")
     return faults
 
@@ -216,47 +217,48 @@ def _of_url(url: str) -> str:
     return "a server's address has no query (?...)" if parts.query or parts.fragment else ""
 
 
-def _trainer(given: frozenset[str], overrides: tuple[str, ...]) -> list[str]:
+def _trainer(explicit: frozenset[str], overrides: tuple[str, ...]) -> list[str]:
     """Knobs that only the kit's trainer reads, given with another one."""
     modes = [value for key, _, value in (word.lstrip("+").partition("=") for word in overrides) if key == MODE]
-    if not modes or modes[-1].strip("'\"") == OWN:
+    if not modes or modes[-1].strip("'\"") == KIT_MODE:
         return []
-    kits = [knob for knob in load_knobs() if knob.key.startswith(f"trainer.v1.{OWN}.")]
-    own = [f"--{knob.flag}" for knob in kits if knob.env in given]
-    text = f"{', '.join(own)}: of no effect with {MODE}={modes[-1]}, which is not the kit's trainer; leave out either"
-    if "--keep" in own:
+    kits = [knob for knob in load_knobs() if knob.key.startswith(f"trainer.v1.{KIT_MODE}.")]
+    kit_flags = [f"--{knob.flag}" for knob in kits if knob.env in explicit]
+    text = (
+        f"{', '.join(kit_flags)}: no effect with {MODE}={modes[-1]}, which is not the kit's trainer; leave out either"
+    )
+    if "--keep" in kit_flags:
         text += " (verl's own: trainer.max_actor_ckpt_to_keep and trainer.max_critic_ckpt_to_keep)"
-    return [text] if own else []
+    return [text] if kit_flags else []
 
 
-def _rest(values: Values) -> list[str]:
-    faults = [
-        f"{env}={quoted(text)}: a name or a path cannot hold ${{, which verl would take for an interpolation"
-        for env in (
-            "MODEL_PATH",
-            "DATA",
-            "VAL_DATA",
-            "ENV_NAME",
-            "ENV_ARGS",
-            "REWARD_MODEL_PATH",
-            "RM_URL",
-            "REWARD_FN",
-            "AUDIT_FN",
-            "OUTPUT_DIR",
-            "RUN_NAME",
-            "RESUME",
-        )
-        if "${" in (text := values.text(env))
+def _interpolations(values: Values) -> list[str]:
+    """Texts that Hydra would resolve in place of taking them as they are."""
+    return [
+        f"{knob.env}={quoted(text)}: a name or a path cannot hold ${{, which verl would take for an interpolation"
+        for knob in load_knobs()
+        if knob.env in with_trait("no_interpolation") and "${" in (text := values.text(knob.env))
     ]
-    save, test, best = values.integer("SAVE_FREQ"), values.integer("TEST_FREQ"), values.text("KEEP_BEST") != "false"
-    if best and test == -1:
-        faults.append("--keep_best: with --test_freq -1 no checkpoint has a score; leave out one of them")
-    elif best and save > 0 and save % test:
-        faults.append(
+
+
+def _best_checkpoint(values: Values) -> list[str]:
+    """A checkpoint is ranked by the validation of its own step."""
+    save, test = values.integer("SAVE_FREQ"), values.integer("TEST_FREQ")
+    if values.text("KEEP_BEST") == "false":
+        return []
+    if test == -1:
+        return ["--keep_best: with --test_freq -1 no checkpoint has a score; leave out one of them"]
+    if save > 0 and save % test:
+        return [
             f"--keep_best: a checkpoint has a score where its step is validated; make --save_freq {save} a multiple of "
             f"--test_freq {test}"
-        )
-    offload, stop_on = values.words("OFFLOAD"), values.words("STOP_ON")
+        ]
+    return []
+
+
+def _exclusive_choices(values: Values) -> list[str]:
+    offload, stop_on = values.choices("OFFLOAD"), values.choices("STOP_ON")
+    faults = []
     if len(offload) > 1 and {"none", "all"} & set(offload):
         faults.append(f"--offload {','.join(offload)}: none and all stand alone")
     if len(stop_on) > 1 and "none" in stop_on:

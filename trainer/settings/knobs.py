@@ -20,7 +20,9 @@ TRAITS = {
     "node": "of one node: the nodes of a run may differ in it",
     "derived": "the kit prepares what it stands for: verl must not be told otherwise by a raw override",
     "lines": "a text of several lines; all others are names, paths and addresses",
-    "reward_model": "of the local reward model: of no effect without one",
+    "reward_model": "of the local reward model: no effect without one",
+    "own_engine": "of a reward model that the kit itself computes: refused with --rm_url, whose server has its own",
+    "no_interpolation": "a text that reaches verl's configuration, where ${ would be an interpolation: refused",
     "command": "of score, eval, chat and export, not of training",
     "duration": "says how long a run is: given anew, none of these is brought along",
 }
@@ -125,16 +127,18 @@ def _number(text: str, kind: str, allowed: str) -> int | float:
     what = "a whole number" if kind == "int" else "a number"
     allowed, _, none = allowed.partition("|")
     none = "-1 for never" if none == NEVER else none
-    words = f"{what} {range_in_words(allowed)}" + f", or {none}" * bool(none)
+    description = f"{what} {range_in_words(allowed)}" + f", or {none}" * bool(none)
     if not (WHOLE if kind == "int" else DECIMAL).fullmatch(text):
-        raise ValueError(f"allowed: {words}, in plain digits" if text.strip() != text else f"allowed: {words}")
+        raise ValueError(
+            f"allowed: {description}, in plain digits" if text.strip() != text else f"allowed: {description}"
+        )
     value: int | float = (int(text) if len(text) <= LONGEST else 10**LONGEST) if kind == "int" else float(text)
     if not in_range(value, allowed):
-        raise ValueError(f"allowed: {words}")
+        raise ValueError(f"allowed: {description}")
     if abs(value) > (LARGEST_WHOLE if kind == "int" else LARGEST) and math.isinf(_bounds(allowed)[2]):
-        raise ValueError(f"allowed: {words}, and at most {LARGEST_WHOLE if kind == 'int' else LARGEST:.10g}")
+        raise ValueError(f"allowed: {description}, and at most {LARGEST_WHOLE if kind == 'int' else LARGEST:.10g}")
     if (kind == "float" and 0 < abs(value) < LEAST) or (value == 0 and re.search("[1-9]", re.split("[eE]", text)[0])):
-        raise ValueError(f"allowed: {words}, and none so near to 0: {LEAST:g} or more")
+        raise ValueError(f"allowed: {description}, and none so near to 0: {LEAST:g} or more")
     return value
 
 
@@ -149,19 +153,19 @@ def _bounds(allowed: str) -> tuple[str, float, float, str]:
 
 def in_range(value: float, allowed: str) -> bool:
     """Whether ``value`` is in an interval as the table writes it."""
-    left, low, high, right = _bounds(allowed)
-    above = value >= low if left == "[" else value > low
-    below = value <= high if right == "]" else value < high
+    opening, low, high, closing = _bounds(allowed)
+    above = value >= low if opening == "[" else value > low
+    below = value <= high if closing == "]" else value < high
     return above and below
 
 
 def range_in_words(allowed: str) -> str:
     """Return an interval of the table in words."""
-    left, low, high, right = _bounds(allowed)
-    lower = f"{low:.10g} or more" if left == "[" else f"above {low:.10g}"
+    opening, low, high, closing = _bounds(allowed)
+    lower = f"{low:.10g} or more" if opening == "[" else f"above {low:.10g}"
     if math.isinf(high):
         return lower
-    ends = ("" if left == "[" else " (not itself)", "" if right == "]" else " (not itself)")
+    ends = ("" if opening == "[" else " (not itself)", "" if closing == "]" else " (not itself)")
     return f"from {low:.10g}{ends[0]} to {high:.10g}{ends[1]}"
 
 

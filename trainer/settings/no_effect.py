@@ -13,19 +13,19 @@ from trainer.settings.knobs import Knob, Value, load_knobs
 CONDITION = re.compile(r"(?P<env>[A-Z_]+)(?P<sign>!=|=|>)(?P<right>\S*)")
 
 
-def without_effect(values: Mapping[str, Value], given: frozenset[str], reward: str) -> str:
-    """Return one line on the knobs that were ``given`` in vain; nothing where there is none.
+def without_effect(values: Mapping[str, Value], explicit: frozenset[str], reward: str) -> str:
+    """Return one line on the knobs that were ``explicit`` in vain; nothing where there is none.
 
     ``reward`` is the kind of reward, a file of ``config/reward/``.
     """
     knobs = {knob.env: knob for knob in load_knobs()}
     all_values = {**values, "REWARD": reward}
     phrases = [
-        f"--{knob.flag} (only with {_words(knob.effective_when, knobs)})"
+        f"--{knob.flag} (only with {_description(knob.effective_when, knobs)})"
         for knob in knobs.values()
-        if knob.env in given and knob.effective_when and not _holds(knob.effective_when, all_values)
+        if knob.env in explicit and knob.effective_when and not _holds(knob.effective_when, all_values)
     ]
-    return f"given, and without effect here: {', '.join(phrases)}" if phrases else ""
+    return f"no effect in this run: {', '.join(phrases)}" if phrases else ""
 
 
 def _conditions(text: str) -> list[list[re.Match[str]]]:
@@ -50,12 +50,12 @@ def _is_so(condition: re.Match[str], values: Mapping[str, Value]) -> bool:
     return (text in right.split(",")) == (condition["sign"] == "=")
 
 
-def _words(text: str, knobs: Mapping[str, Knob]) -> str:
-    alternatives = [[_word(condition, knobs) for condition in conditions] for conditions in _conditions(text)]
+def _description(text: str, knobs: Mapping[str, Knob]) -> str:
+    alternatives = [[_condition_text(condition, knobs) for condition in conditions] for conditions in _conditions(text)]
     return ", or ".join(map(" and ".join, alternatives))
 
 
-def _word(condition: re.Match[str], knobs: Mapping[str, Knob]) -> str:
+def _condition_text(condition: re.Match[str], knobs: Mapping[str, Knob]) -> str:
     env, sign, right = condition["env"], condition["sign"], condition["right"]
     if env == "REWARD":
         return f"a reward by {' or '.join(right.split(','))}"

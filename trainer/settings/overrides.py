@@ -20,14 +20,14 @@ QUOTED = re.compile(r"'([^'\\$]*)'|\"([^\"\\$]*)\"")
 LIST = re.compile(r"\[([\w, -]*)\]")
 
 
-def read(words: Sequence[str], knobs: Sequence[Knob]) -> tuple[dict[str, Value], list[str], list[str]]:
-    """Sort ``words`` into knobs (by env var), overrides for verl, and faults."""
+def read(arguments: Sequence[str], knobs: Sequence[Knob]) -> tuple[dict[str, Value], list[str], list[str]]:
+    """Sort ``arguments`` into knobs (by env var), overrides for verl, and faults."""
     derived = with_trait("derived")
     owners = {knob.key.split()[0]: knob for knob in knobs if len(knob.key.split()) == 1 or knob.env in derived}
     owners.pop("", None)
     values: dict[str, Value] = {}
-    rest, faults = [], []
-    for word in words:
+    passed_on, faults = [], []
+    for word in arguments:
         if fault := fault_of_word(word):
             faults.append(fault)
             continue
@@ -42,7 +42,7 @@ def read(words: Sequence[str], knobs: Sequence[Knob]) -> tuple[dict[str, Value],
             continue
         knob = owners.get(match["key"])
         if knob is None:
-            rest.append(word)
+            passed_on.append(word)
             continue
         text = _plain(match["value"] or "", knob.type == "list") if match["sign"] != "~" else None
         try:
@@ -53,8 +53,8 @@ def read(words: Sequence[str], knobs: Sequence[Knob]) -> tuple[dict[str, Value],
             if knob.env in derived:
                 faults.append(f"{shown(word)}: the kit prepares this by --{knob.flag}: {error}")
             else:
-                rest.append(word)  # whoever writes verl's own key may know a value that the knob does not
-    return values, rest, faults + _faults_of_keys(rest)
+                passed_on.append(word)  # whoever writes verl's own key may know a value that the knob does not
+    return values, passed_on, faults + _faults_of_keys(passed_on)
 
 
 def _plain(text: str, a_list: bool) -> str | None:
@@ -68,9 +68,9 @@ def _plain(text: str, a_list: bool) -> str | None:
     return None
 
 
-def _faults_of_keys(words: Sequence[str]) -> list[str]:
+def _faults_of_keys(arguments: Sequence[str]) -> list[str]:
     """Keys that verl does not have and values that do not parse; none before the environment is set up."""
-    if not words or not has_packages():
+    if not arguments or not has_packages():
         return []
     from hydra.core.override_parser.overrides_parser import OverridesParser
     from hydra.errors import HydraException
@@ -81,7 +81,7 @@ def _faults_of_keys(words: Sequence[str]) -> list[str]:
     parser = OverridesParser.create()
     known = tree()
     faults = []
-    for word in words:
+    for word in arguments:
         try:
             override = parser.parse_override(word)
         except (HydraException, ValueError, RecursionError) as error:  # of numbers of 5,000 digits, of 500 brackets

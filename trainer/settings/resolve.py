@@ -15,10 +15,10 @@ ENVIRONMENT, EPISODES = "ENV_NAME", "env:"  # and the data of a run with one
 TOOLS, CALCULATOR, SUMS = "TOOLS", "calculator", "builtin:sums"
 
 
-def resolve(knobs: Sequence[Knob], given: Mapping[str, Value], gpus: int) -> tuple[Values, tuple[str, ...]]:
+def resolve(knobs: Sequence[Knob], explicit: Mapping[str, Value], gpus: int) -> tuple[Values, tuple[str, ...]]:
     """Return the values of all knobs on a machine with ``gpus`` GPUs, and the sizes that are not their defaults."""
-    free = batch_size.free_sizes(given)
-    fixed = {env: value for env, value in given.items() if env not in free}
+    free = batch_size.free_sizes(explicit)
+    fixed = {env: value for env, value in explicit.items() if env not in free}
     device = _device(fixed, gpus)
     values = Values({**_defaults(knobs, fixed, device), **fixed, "DEVICE": device})
     values = values.having(N_GPUS=_ranks(values, gpus), DTYPE=_precision(values))
@@ -31,27 +31,29 @@ def own_gpus(values: Values) -> int:
     return values.integer("RM_GPUS") if values.text("REWARD_MODEL_PATH") and not values.text("RM_URL") else 0
 
 
-def _device(given: Mapping[str, Value], gpus: int) -> Value:
-    asked = given.get("DEVICE", AUTO)
+def _device(explicit: Mapping[str, Value], gpus: int) -> Value:
+    asked = explicit.get("DEVICE", AUTO)
     return ("cuda" if gpus else "cpu") if asked == AUTO else asked
 
 
-def _defaults(knobs: Sequence[Knob], given: Mapping[str, Value], device: Value) -> dict[str, Value]:
+def _defaults(knobs: Sequence[Knob], explicit: Mapping[str, Value], device: Value) -> dict[str, Value]:
     """Return what was not given, by the columns of the table: of the device, and of the model."""
     texts = {knob.env: knob.cpu if device == "cpu" and knob.cpu else knob.default for knob in knobs}
-    if is_tiny := given.get(MODEL, texts[MODEL]) == TINY:
+    if is_tiny := explicit.get(MODEL, texts[MODEL]) == TINY:
         texts |= {knob.env: knob.tiny for knob in knobs if knob.tiny}
-    if given.get(ENVIRONMENT) or given.get(TOOLS):
+    if explicit.get(ENVIRONMENT) or explicit.get(TOOLS):
         texts |= {knob.env: knob.episodes for knob in knobs if knob.episodes}
-    if given.get(ENVIRONMENT) and is_tiny:
+    if explicit.get(ENVIRONMENT) and is_tiny:
         texts |= {knob.env: knob.player for knob in knobs if knob.player}
-    if given.get(TOOLS) == CALCULATOR:
+    if explicit.get(TOOLS) == CALCULATOR:
         texts["DATA"] = SUMS
-    if name := given.get(ENVIRONMENT):
+    if name := explicit.get(ENVIRONMENT):
         texts["DATA"] = f"{EPISODES}{name}"
-    if "EPOCHS" in given:
+    if "EPOCHS" in explicit:
         texts["TOTAL_STEPS"] = AUTO  # who asks for epochs gets them whole
-    return {knob.env: knob.parse(texts[knob.env]) if texts[knob.env] else "" for knob in knobs if knob.env not in given}
+    return {
+        knob.env: knob.parse(texts[knob.env]) if texts[knob.env] else "" for knob in knobs if knob.env not in explicit
+    }
 
 
 def _ranks(values: Values, gpus: int) -> int:

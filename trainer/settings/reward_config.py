@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from reward.composite import config as composite_config
-from reward.composite.config import NAMES, Scale, Section
+from reward.composite.config import NAMES, ComponentScale, Section
 from reward.support import yaml_file
 from reward.support.wording import shown
 from trainer import ROOT
@@ -20,7 +20,7 @@ NEEDED = {
     "rm_score": ("REWARD_MODEL_PATH", "--reward_model PATH", ""),
     "env_score": ("ENV_NAME", "--env NAME", ""),
 }
-ZSCORE = Scale("zscore")
+ZSCORE = ComponentScale("zscore")
 
 
 @dataclass(frozen=True)
@@ -45,27 +45,31 @@ class RewardChoice:
 
 def choose(values: Mapping[str, Value], file: Path = FILE) -> RewardChoice:
     """Choose by the knobs, and by ``composite_reward`` in ``file`` where this is the environment's Python."""
-    judge, model, own = values["USE_API_REWARD"] is True, bool(values["REWARD_MODEL_PATH"]), bool(values["REWARD_FN"])
+    judge, model, function = (
+        values["USE_API_REWARD"] is True,
+        bool(values["REWARD_MODEL_PATH"]),
+        bool(values["REWARD_FN"]),
+    )
     try:
         content = yaml_file.read(file) if has_packages() and file.exists() else {}
     except yaml_file.YamlFileError as error:
         return RewardChoice("rule", faults=(f"config/{file.name}: not readable: {error}",))
     on, section, faults = composite_config.check(content, f"config/{file.name}")
-    if values.get("ENV_NAME") and (own or not on):
-        others = ["--reward_fn"] * own + ["--use_api_reward"] * judge + ["--reward_model"] * model
-        said = f"--env: the environment's rewards are the reward: leave out {' and '.join(others)}"
-        said += f", or weigh it beside env_score: composite_reward in config/{file.name}" * (not own)
-        return RewardChoice("environment", faults=(*[said] * bool(others), *faults))
-    if own:
+    if values.get("ENV_NAME") and (function or not on):
+        others = ["--reward_fn"] * function + ["--use_api_reward"] * judge + ["--reward_model"] * model
+        fault = f"--env: the environment's rewards are the reward: leave out {' and '.join(others)}"
+        fault += f", or weigh it beside env_score: composite_reward in config/{file.name}" * (not function)
+        return RewardChoice("environment", faults=(*[fault] * bool(others), *faults))
+    if function:
         others = ["--use_api_reward"] * judge + ["--reward_model"] * model
         others += [f"composite_reward in config/{file.name}"] * on
-        said = f"--reward_fn scores alone: leave out {' and '.join(others)}, or combine the scores in the function"
-        return RewardChoice("function", faults=(*[said] * bool(others), *faults))
+        fault = f"--reward_fn scores alone: leave out {' and '.join(others)}, or combine the scores in the function"
+        return RewardChoice("function", faults=(*[fault] * bool(others), *faults))
     if on:
         return _composite(content["composite_reward"], section, faults, values, file)
     if judge and model:
-        said = "--use_api_reward and --reward_model exclude each other; for both at once enable composite_reward in "
-        faults.insert(0, f"{said}config/{file.name}")
+        fault = "--use_api_reward and --reward_model exclude each other; for both at once enable composite_reward in "
+        faults.insert(0, f"{fault}config/{file.name}")
     return RewardChoice("judge" if judge else "model" if model else "rule", faults=tuple(faults))
 
 

@@ -13,10 +13,10 @@ from trainer.settings.knobs import with_trait
 FILE = "settings.json"
 
 
-def write(folder: Path, given: Mapping[str, str], overrides: Sequence[str]) -> None:
-    """Write what was ``given``, by env var, and the overrides for verl into the folder of a run."""
+def write(folder: Path, explicit: Mapping[str, str], overrides: Sequence[str]) -> None:
+    """Write what was ``explicit``, by env var, and the overrides for verl into the folder of a run."""
     paths, of_a_launch = with_trait("path"), with_trait("launch")
-    texts = {env: _whole(text) if env in paths else text for env, text in given.items() if env not in of_a_launch}
+    texts = {env: _whole(text) if env in paths else text for env, text in explicit.items() if env not in of_a_launch}
     redact.write_json(folder / FILE, {"given": texts, "overrides": list(overrides)})
 
 

@@ -31,9 +31,9 @@ def fault_of_word(word: str) -> str:
     return ""
 
 
-def faults_of_knobs(values: Mapping[str, Value], given: frozenset[str]) -> Iterator[str]:
+def faults_of_knobs(values: Mapping[str, Value], explicit: frozenset[str]) -> Iterator[str]:
     """Say which of the knobs that were given holds a secret."""
-    for env in sorted(given & values.keys()):
+    for env in sorted(explicit & values.keys()):
         value = values[env]
         for text in value if isinstance(value, list) else [value]:
             if not isinstance(text, str):

@@ -30,12 +30,12 @@ NO_FLAGS = {"composite_reward": "a composite is switched on in config/reward_mod
 class Settings:
     """The knobs of one run, by env var, and the raw overrides for verl.
 
-    ``given`` names the knobs that a person set, by env var, flag or override.
+    ``explicit`` names the knobs that a person set, by env var, flag or override.
     """
 
     values: Values
     overrides: tuple[str, ...] = ()
-    given: frozenset[str] = field(default_factory=frozenset)
+    explicit: frozenset[str] = field(default_factory=frozenset)
     reward: RewardChoice = field(default_factory=lambda: RewardChoice("rule"))
     fitted: tuple[str, ...] = ()  # sizes of a batch that are not the defaults, as those do not fit: "batch 258 for 256"
 
@@ -59,9 +59,9 @@ class Settings:
         """Return whether a switch is on."""
         return self.values.switch(env)
 
-    def words(self, env: str) -> list[str]:
+    def choices(self, env: str) -> list[str]:
         """Return a list of choices."""
-        return self.values.words(env)
+        return self.values.choices(env)
 
     @property
     def dry_run(self) -> bool:
@@ -71,7 +71,7 @@ class Settings:
     @property
     def output(self) -> Path:
         """The folder of runs and checkpoints: the kit's own, unless one was given."""
-        return output_folder(self.text("OUTPUT_DIR"), "OUTPUT_DIR" in self.given)
+        return output_folder(self.text("OUTPUT_DIR"), "OUTPUT_DIR" in self.explicit)
 
     def having(self, **values: Value) -> "Settings":
         """Return the same with other values, as if nobody had given them."""
@@ -82,9 +82,9 @@ class Settings:
         return {env: as_env(value) for env, value in self.values.items()}
 
 
-def output_folder(text: str, given: bool) -> Path:
+def output_folder(text: str, is_explicit: bool) -> Path:
     """Return the folder of runs and checkpoints; one that was given is as seen from the working directory."""
-    path = (Path.cwd() if given else ROOT) / expanded(text)
+    path = (Path.cwd() if is_explicit else ROOT) / expanded(text)
     try:
         return path.resolve()
     except (OSError, RuntimeError):  # links in a circle, which whoever writes there is told of
@@ -92,15 +92,15 @@ def output_folder(text: str, given: bool) -> Path:
 
 
 def read_settings(
-    environ: Mapping[str, str], words: Sequence[str], gpus: int | None = None, *, reward_is_complete: bool = True
+    environ: Mapping[str, str], arguments: Sequence[str], gpus: int | None = None, *, reward_is_complete: bool = True
 ) -> Settings:
-    """Read the knobs from ``environ`` and the raw overrides from ``words``.
+    """Read the knobs from ``environ`` and the raw overrides from ``arguments``.
 
     A run that goes on was given more before, which holds where nothing else is given now.
 
     Args:
         environ: env vars; flags are among them.
-        words: overrides for verl.
+        arguments: overrides for verl.
         gpus: the number of GPUs; by default it is asked from the machine.
         reward_is_complete: false where a run may have been given the rest of its reward's flags: what is lacking is
             left in ``reward.faults``.
@@ -109,23 +109,23 @@ def read_settings(
         UserError: with every fault found, one line each.
     """
     knobs = load_knobs()
-    typed, faults = _given(environ, knobs)
-    raw, rest, wrong = overrides.read(words, knobs)
-    before, words_before = _given_before(typed | raw, knobs)
-    given, rest = before | typed | raw, saved_settings.merged(words_before, rest)
+    typed, faults = _explicit(environ, knobs)
+    raw, passed_on, override_faults = overrides.read(arguments, knobs)
+    before, words_before = _of_previous_launch(typed | raw, knobs)
+    explicit, passed_on = before | typed | raw, saved_settings.merged(words_before, passed_on)
     gpus = host.gpu_count() if gpus is None else gpus
-    values, fitted = resolve(knobs, given, gpus)
+    values, fitted = resolve(knobs, explicit, gpus)
     reward = choose(values)
-    names = frozenset(given)
-    faults = _faults_of_flags(environ, knobs) + faults + wrong
-    faults += [*contradictions(values, names, gpus, tuple(rest)), *(reward.faults if reward_is_complete else ())]
+    names = frozenset(explicit)
+    faults = _faults_of_flags(environ, knobs) + faults + override_faults
+    faults += [*contradictions(values, names, gpus, tuple(passed_on)), *(reward.faults if reward_is_complete else ())]
     faults += secret_inputs.faults_of_knobs(values, names)
     if faults:
         raise UserError(*faults)
-    return Settings(values, tuple(rest), names, reward, fitted)
+    return Settings(values, tuple(passed_on), names, reward, fitted)
 
 
-def _given(environ: Mapping[str, str], knobs: Sequence[Knob]) -> tuple[dict[str, Value], list[str]]:
+def _explicit(environ: Mapping[str, str], knobs: Sequence[Knob]) -> tuple[dict[str, Value], list[str]]:
     """Parse what was given by env var or flag."""
     values: dict[str, Value] = {}
     faults = []
@@ -147,13 +147,13 @@ def _given(environ: Mapping[str, str], knobs: Sequence[Knob]) -> tuple[dict[str,
     return values, faults
 
 
-def _given_before(now: Mapping[str, Value], knobs: Sequence[Knob]) -> tuple[dict[str, Value], list[str]]:
+def _of_previous_launch(now: Mapping[str, Value], knobs: Sequence[Knob]) -> tuple[dict[str, Value], list[str]]:
     """Return what the run that ``now`` names was given when it was last started, and its overrides."""
     default = next(knob.default for knob in knobs if knob.env == "OUTPUT_DIR")
     runs = output_folder(str(now.get("OUTPUT_DIR", default)), "OUTPUT_DIR" in now) / "runs"
     names = [str(now.get("RUN_NAME", "")), saved_settings.run_of(str(now.get("RESUME", "")))]  # its own, or its origin
     folders = [runs / name for name in names if name and not path_fault(runs / name)]
-    texts, words = next((saved_settings.read(folder) for folder in folders if folder.is_dir()), ({}, []))
+    texts, saved_overrides = next((saved_settings.read(folder) for folder in folders if folder.is_dir()), ({}, []))
     if with_trait("duration") & now.keys():
         texts = {env: text for env, text in texts.items() if env not in with_trait("duration")}
     values: dict[str, Value] = {}
@@ -161,7 +161,7 @@ def _given_before(now: Mapping[str, Value], knobs: Sequence[Knob]) -> tuple[dict
         if knob.env in texts:
             with contextlib.suppress(ValueError):  # of another version of the kit
                 values[knob.env] = knob.parse(texts[knob.env])
-    return values, words
+    return values, saved_overrides
 
 
 def _faults_of_flags(environ: Mapping[str, str], knobs: Sequence[Knob]) -> list[str]:

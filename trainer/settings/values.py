@@ -53,7 +53,7 @@ class Values(Mapping[str, Value]):
         assert isinstance(value, bool), env
         return value
 
-    def words(self, env: str) -> list[str]:
+    def choices(self, env: str) -> list[str]:
         """Return a list of choices."""
         value = self[env]
         assert isinstance(value, list), env

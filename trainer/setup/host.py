@@ -34,10 +34,10 @@ def gpu_count() -> int:
 def cpu_has_bfloat16(cpuinfo: Path = Path("/proc/cpuinfo")) -> bool:
     """Return whether the CPU multiplies bfloat16 itself; where it does not, float32 is many times faster."""
     try:
-        words = set(cpuinfo.read_text(encoding="utf-8").split())
+        flags = set(cpuinfo.read_text(encoding="utf-8").split())
     except OSError:
         return False
-    return bool(words & {"avx512_bf16", "amx_bf16"})
+    return bool(flags & {"avx512_bf16", "amx_bf16"})
 
 
 def describe(root: Path) -> str:

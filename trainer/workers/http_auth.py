@@ -26,13 +26,13 @@ def patch(module: ModuleType) -> None:
         run_secret.establish()
         wanted = headers(RUN_KEY)["Authorization"]
         # Not add_middleware: vLLM's application has begun.
-        app.middleware_stack = Guard(app.middleware_stack or app.build_middleware_stack(), wanted)
+        app.middleware_stack = KeyMiddleware(app.middleware_stack or app.build_middleware_stack(), wanted)
         return await run(app, *args, **kwargs)
 
     module.run_uvicorn = run_uvicorn  # type: ignore[attr-defined]
 
 
-class Guard:
+class KeyMiddleware:
     """Answers 401 to whoever does not show the key, before anything of the request is read."""
 
     def __init__(self, app: App, wanted: str) -> None:

@@ -47,9 +47,9 @@ def bind_store(module: ModuleType) -> None:
         if listener is None:
             return store(host_name=host_name, port=port, **kwargs)
         kwargs["master_listen_fd"] = listener.fileno()
-        made = store(host_name=host_name, port=listener.getsockname()[1], **kwargs)
+        tcp_store = store(host_name=host_name, port=listener.getsockname()[1], **kwargs)
         listener.detach()  # the store closes it
-        return made
+        return tcp_store
 
     module.TCPStore = create  # type: ignore[attr-defined]
 
@@ -65,7 +65,7 @@ def _listener(host: str, port: int) -> socket.socket | None:
         return socket.create_server((host, port), family=family, backlog=2048)
     except OSError as error:
         if error.errno == errno.EADDRNOTAVAIL:  # behind an address translation
-            logger.warning("torch's store listens at all addresses: %s is no address of this machine", host)
+            logger.warning("torch's store listens at all addresses: %s is not an address of this machine", host)
         elif error.errno != errno.EADDRINUSE:  # by a store of this process, which torch shares; or torch says so
             raise
         return None

@@ -67,7 +67,7 @@ def secure(socket: Any, context: Any, secret: str, *, server: bool) -> None:
     socket.setsockopt(zmq.HANDSHAKE_IVL, HANDSHAKE_MS)
     if context not in _guarded:
         _guarded.add(context)
-        _Guard(context, client_keys[0]).start()
+        _Authenticator(context, client_keys[0]).start()
 
 
 def _key_pair(secret: str, side: str) -> tuple[bytes, bytes]:
@@ -76,7 +76,7 @@ def _key_pair(secret: str, side: str) -> tuple[bytes, bytes]:
     return zmq.curve_public(private), private
 
 
-class _Guard(threading.Thread):
+class _Authenticator(threading.Thread):
     """Answers ZeroMQ's question whether a client's key is the run's (https://rfc.zeromq.org/spec/27/).
 
     pyzmq's ``ThreadAuthenticator`` does the same, but keeps its sockets when the context is terminated, which then

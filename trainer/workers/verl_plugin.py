@@ -39,8 +39,8 @@ def _register_engines(module: ModuleType) -> None:
     for name, kind in response_logits.engines(module).items():
         if name == "language_model":
             kind = reference_states.engine(kind)
-        own = forward_passes.engine(kind)
-        EngineRegistry.register(name, ["fsdp", "fsdp2"], device="cuda", vendor=get_vendor())(own)
+        kit_engine = forward_passes.engine(kind)
+        EngineRegistry.register(name, ["fsdp", "fsdp2"], device="cuda", vendor=get_vendor())(kit_engine)
 
 
 def _register_replica(module: ModuleType) -> None:
@@ -70,8 +70,8 @@ def _own_sockets(module: ModuleType) -> None:
     for kind in (module.BucketedWeightSender, module.BucketedWeightReceiver):
 
         def initialize(self: Any, zmq_handle: str, *args: Any, _original: Any = kind.__init__, **kwargs: Any) -> None:
-            own = zmq_handle.replace("ipc:///tmp/", f"ipc://{tempfile.gettempdir()}/", 1)
-            _original(self, own, *args, **kwargs)
+            short_handle = zmq_handle.replace("ipc:///tmp/", f"ipc://{tempfile.gettempdir()}/", 1)
+            _original(self, short_handle, *args, **kwargs)
 
         kind.__init__ = initialize
 

@@ -12,7 +12,7 @@ from reward.judge.gateway.cache import Cache, Spent
 from reward.judge.gateway.limits import Breaker, ConcurrencyLimiter, RateLimiter
 from reward.judge.gateway.metrics import Metrics
 from reward.judge.prompts.question import Question
-from reward.judge.providers import Endpoint, Provider, Reply, Request, connect
+from reward.judge.providers import Endpoint, JudgeRequest, Provider, Reply, connect
 from reward.judge.verdict import schema
 
 DOWN = frozenset({"server_error", "timeout", "connection", "bad_reply"})  # what the breaker counts
@@ -23,7 +23,7 @@ Connect = Callable[[Endpoint, float, int], Provider]
 
 
 @dataclass(frozen=True)
-class Prompt:
+class JudgePrompt:
     """What is sent, without the options that a server may refuse."""
 
     system: str
@@ -35,18 +35,18 @@ class Prompt:
 class Deadline:
     """The seconds that a sample may still take: requests, and waiting between them; not the queue before them."""
 
-    left: float
+    seconds_left: float
 
     async def wait(self, seconds: float) -> bool:
         """Wait; False, at once, where that is too long."""
-        if seconds > self.left:
+        if seconds > self.seconds_left:
             return False
-        self.left -= seconds
+        self.seconds_left -= seconds
         await asyncio.sleep(seconds)
         return True
 
 
-class Backend:
+class JudgeBackend:
     """Asks one endpoint. For one event loop."""
 
     def __init__(
@@ -88,12 +88,12 @@ class Backend:
         """
         text = f"{question.user}\n\n{question.again}" if again else question.user
         room = MORE_ROOM if again == "truncated" else 1
-        prompt = Prompt(question.system, text, self.config.max_tokens * room)
+        prompt = JudgePrompt(question.system, text, self.config.max_tokens * room)
         if self.config.hedge_after is None:
             return await self._within_limits(prompt, patience)
         return await self._hedged(prompt, patience, self.config.hedge_after)
 
-    async def _hedged(self, prompt: Prompt, patience: Deadline, late: float) -> Reply:
+    async def _hedged(self, prompt: JudgePrompt, patience: Deadline, late: float) -> Reply:
         """Ask again ``late`` seconds after the first request was sent, within all limits; take whichever answers."""
         sent = asyncio.Event()
 
@@ -112,7 +112,7 @@ class Backend:
         try:
             await asyncio.wait({first, timer}, return_when=asyncio.FIRST_COMPLETED)
             if not first.done():
-                second = self._within_limits(prompt, Deadline(patience.left), is_wanted)
+                second = self._within_limits(prompt, Deadline(patience.seconds_left), is_wanted)
                 tasks.append(asyncio.ensure_future(second))
             waiting = set(tasks)
             while waiting:
@@ -128,7 +128,7 @@ class Backend:
             await asyncio.gather(timer, *tasks, return_exceptions=True)
 
     async def _within_limits(
-        self, prompt: Prompt, patience: Deadline, on_turn: Callable[[], None] = lambda: None
+        self, prompt: JudgePrompt, patience: Deadline, on_turn: Callable[[], None] = lambda: None
     ) -> Reply:
         """Ask once, when all limits let it, after ``on_turn``.
 
@@ -136,12 +136,12 @@ class Backend:
         """
         guess = self.config.cost(self.endpoint, tokens_of(prompt.system + prompt.text), USUAL_OUTPUT)
         while True:
-            while (seconds := self._down(self._breaker.left)) > 0:
+            while (seconds := self._down(self._breaker.seconds_to_probe)) > 0:
                 if not await patience.wait(min(seconds, 1.0)):
                     raise Failure("outage", f"{self.endpoint} is down, and the deadline is over")
             async with self._gate:
                 if not self.budget.reserve(guess):
-                    raise Failure("budget", f"the judge's budget is spent: {self.budget}; to go on, raise it")
+                    raise Failure("budget", f"the judge's budget is spent: {self.budget}; raise it to continue")
                 try:
                     one = await self._requests.take()
                     tokens = await self._tokens.take(guess.input_tokens + guess.output_tokens)
@@ -167,10 +167,10 @@ class Backend:
         seconds = self._held_until - time.monotonic()
         return seconds if seconds > 0 else breaker()
 
-    async def _timed(self, prompt: Prompt, guess: Spent, patience: Deadline) -> Reply:
+    async def _timed(self, prompt: JudgePrompt, guess: Spent, patience: Deadline) -> Reply:
         """Send a request; where an option of it is refused, once more without that one."""
         while True:
-            request = Request(prompt.system, prompt.text, prompt.max_tokens, self._temperature, self._schema)
+            request = JudgeRequest(prompt.system, prompt.text, prompt.max_tokens, self._temperature, self._schema)
             started = time.monotonic()
             try:
                 return await self._once(request, guess)
@@ -184,10 +184,10 @@ class Backend:
                 elif option == "temperature":
                     self._temperature = None
             finally:
-                patience.left -= time.monotonic() - started
+                patience.seconds_left -= time.monotonic() - started
             await self._requests.take()
 
-    async def _once(self, request: Request, guess: Spent) -> Reply:
+    async def _once(self, request: JudgeRequest, guess: Spent) -> Reply:
         """Send one request; tell breaker, metrics and budget how it went, and what it cost or may have cost."""
         self.metrics.count("calls")
         started = time.monotonic()

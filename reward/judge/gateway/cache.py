@@ -66,7 +66,7 @@ class Cache:
         self._path = path
         self._fresh: dict[bytes, Verdict] = {}  # not written yet
         self._tasks: queue.SimpleQueue[tuple[str, tuple[object, ...]] | None] = queue.SimpleQueue()
-        self._said = self._unreadable = False
+        self._warned = self._unreadable = False
         if path is None:
             return
         try:
@@ -77,7 +77,7 @@ class Cache:
             row = self._reader.execute(f"SELECT {columns} FROM spent WHERE run = ?", (run,)).fetchone()
         except (sqlite3.Error, OSError) as error:
             self._path = None
-            self._say(f"the judge's cache {path} cannot be opened, and the run goes on without it: {error}")
+            self._say(f"the judge's cache {path} cannot be opened, and the run continues without it: {error}")
             return
         self.spent_before = Spent(*row) if row and run else Spent()
         self._thread = threading.Thread(target=self._write, name="judge-cache", daemon=True)
@@ -95,7 +95,7 @@ class Cache:
             return Verdict(float(row[0]), str(row[1])) if row else None
         except (sqlite3.Error, TypeError, ValueError) as error:
             self._unreadable = True
-            self._say(f"the judge's cache {self._path} cannot be read, and the run goes on without it: {error}")
+            self._say(f"the judge's cache {self._path} cannot be read, and the run continues without it: {error}")
             return None
 
     def put(self, key: bytes, kept: Verdict, model: str) -> None:
@@ -148,8 +148,8 @@ class Cache:
                 self._fresh.pop(values[0], None)  # type: ignore[call-overload]
 
     def _say(self, text: str) -> None:
-        if not self._said:
-            self._said = True
+        if not self._warned:
+            self._warned = True
             events.warn(logger, "judge", "judge", text)
 
 
@@ -182,8 +182,8 @@ def _open(path: Path) -> sqlite3.Connection:
             raise
         broken = path.with_suffix(f".broken-{time.strftime('%Y%m%d-%H%M%S')}")
         path.rename(broken)
-        for rest in ("-wal", "-shm"):  # of the broken one: they must not reach the new one
-            path.with_name(path.name + rest).unlink(missing_ok=True)
+        for suffix in ("-wal", "-shm"):  # of the broken one: they must not reach the new one
+            path.with_name(path.name + suffix).unlink(missing_ok=True)
         text = f"the judge's cache {path} is broken ({error}); it is now {broken}, and a new one begins"
         events.warn(logger, "judge", "judge", text)
         return _connect(path)

@@ -11,7 +11,7 @@ from typing import Any
 
 from reward.judge.config import JudgeConfig
 from reward.judge.failures import ACCOUNT, RETRIED, Failure, one_line
-from reward.judge.gateway.backend import Backend, Connect, Deadline
+from reward.judge.gateway.backend import Connect, Deadline, JudgeBackend
 from reward.judge.gateway.budget import WARN_AT, Budget
 from reward.judge.gateway.cache import Cache
 from reward.judge.gateway.metrics import Metrics
@@ -32,7 +32,7 @@ class JudgeFailedError(Exception):
 
 
 @dataclass(frozen=True)
-class Answer:
+class JudgeAnswer:
     """What became of a question: a score on the judge's scale, or None and why."""
 
     raw: float | None
@@ -61,12 +61,13 @@ class Gateway:
         self.stop = ""  # why the run should save and end, once it should
         self.failed = ""  # why it should end as failed: verl goes on where only some samples of a batch raise
         self._warned = False
-        self._in_flight: dict[bytes, asyncio.Task[Answer]] = {}
+        self._in_flight: dict[bytes, asyncio.Task[JudgeAnswer]] = {}
         self._backends = [
-            Backend(endpoint, config, self.metrics, self.budget, self.cache, connect) for endpoint in config.endpoints
+            JudgeBackend(endpoint, config, self.metrics, self.budget, self.cache, connect)
+            for endpoint in config.endpoints
         ]
 
-    async def ask(self, question: Question, repeat: int = 0) -> Answer:
+    async def ask(self, question: Question, repeat: int = 0) -> JudgeAnswer:
         """Return the answer to ``question``; ``repeat`` tells questions apart that are to be asked anew.
 
         Raises:
@@ -86,9 +87,9 @@ class Gateway:
             self.metrics.count("unscored")
             self.metrics.count(f"unscored_{answer.why}")
             if self.config.on_failure == "raise":
-                said = f"the judge gave no verdict ({answer.why}): {answer.reason}"
-                self.failed = self.failed or said
-                raise JudgeFailedError(said)
+                message = f"the judge gave no verdict ({answer.why}): {answer.reason}"
+                self.failed = self.failed or message
+                raise JudgeFailedError(message)
         return answer
 
     def take_metrics(self) -> dict[str, float]:
@@ -103,7 +104,7 @@ class Gateway:
         finally:
             self.cache.close()  # here: at the end of a process no new thread can be had
 
-    async def _answer(self, question: Question, repeat: int, key: bytes) -> Answer:
+    async def _answer(self, question: Question, repeat: int, key: bytes) -> JudgeAnswer:
         """Go through the endpoints; with on_failure wait, again and again."""
         waits = self.config.on_failure == "wait"
         outage = Deadline(self.config.wait_limit if waits else math.inf)
@@ -119,21 +120,21 @@ class Gateway:
             self._stop(f"the judge's account or model is refused ({answer.why}): {answer.reason}")
         return answer
 
-    async def _round(self, question: Question, repeat: int, key: bytes, outage: Deadline) -> Answer:
+    async def _round(self, question: Question, repeat: int, key: bytes, outage: Deadline) -> JudgeAnswer:
         """Ask one endpoint after another, each for a deadline, or what is left of the ``outage``."""
-        answer = Answer(None, "outage")
+        answer = JudgeAnswer(None, "outage")
         for number, backend in enumerate(self._backends):
             key = self._key(backend, question, repeat) if number else key
             kept = self.cache.get(key)
             if kept is not None:
                 self.metrics.count("cache_hits")
-                return Answer(kept.raw, "", kept.reason, cached=True)
+                return JudgeAnswer(kept.raw, "", kept.reason, cached=True)
             if number:
                 self.metrics.count("fallbacks")
-            deadline = min(self.config.deadline, outage.left)
+            deadline = min(self.config.deadline, outage.seconds_left)
             patience = Deadline(deadline)
             answer = await self._verdict(backend, question, patience)
-            outage.left -= deadline - patience.left
+            outage.seconds_left -= deadline - patience.seconds_left
             if answer.raw is not None:
                 self.cache.put(key, Verdict(answer.raw, answer.reason), backend.endpoint.model)
                 self._warn()
@@ -144,7 +145,7 @@ class Gateway:
                 return answer
         return answer
 
-    async def _verdict(self, backend: Backend, question: Question, patience: Deadline) -> Answer:
+    async def _verdict(self, backend: JudgeBackend, question: Question, patience: Deadline) -> JudgeAnswer:
         """Ask one endpoint, at most ``attempts`` times in all.
 
         After a reply without a verdict, or one that was cut, it is asked once more: nothing of such a reply counts.
@@ -168,14 +169,14 @@ class Gateway:
                 continue
             verdict = parse(reply.text, question.scale)
             if verdict is not None:
-                return Answer(verdict.raw, "", one_line(verdict.reason, 1_000))
+                return JudgeAnswer(verdict.raw, "", one_line(verdict.reason, 1_000))
             last = Failure("no_verdict", f"the reply holds no verdict: {one_line(reply.text[-400:])[-100:]!r}")
             if again:
                 break
             again = last.kind
-        return Answer(None, last.kind, last.message)
+        return JudgeAnswer(None, last.kind, last.message)
 
-    def _key(self, backend: Backend, question: Question, repeat: int) -> bytes:
+    def _key(self, backend: JudgeBackend, question: Question, repeat: int) -> bytes:
         """Return the hash of everything that determines a verdict."""
         blake = hashlib.blake2b(backend.identity, digest_size=16)
         parts = (VERSION, repeat, question.scale, question.again, question.system, question.user)

@@ -121,16 +121,16 @@ class Breaker:
         """Whether requests are held back."""
         return self._row >= self.failures
 
-    def left(self) -> float:
+    def seconds_to_probe(self) -> float:
         """Return the seconds until it is worth while to ask ``wait``."""
         if not self.is_open:
             return 0.0
-        left = self._until - self.clock()
-        return left if left > 0 else LOOK_AGAIN * self._trial
+        seconds = self._until - self.clock()
+        return seconds if seconds > 0 else LOOK_AGAIN * self._trial
 
     def wait(self) -> float:
         """Return the seconds until a request may go; 0 lets one go, which then must end in ``succeed`` or ``fail``."""
-        seconds = self.left()
+        seconds = self.seconds_to_probe()
         if not seconds and self.is_open:
             self._trial = True
         return seconds

@@ -12,7 +12,7 @@ import ray
 from ray.exceptions import RayError
 
 from reward.judge.config import JudgeConfig
-from reward.judge.gateway.gateway import Answer, Gateway
+from reward.judge.gateway.gateway import Gateway, JudgeAnswer
 from reward.judge.judge import Ask
 from reward.judge.prompts.question import Question
 
@@ -30,7 +30,7 @@ class GatewayActor:
     def __init__(self, config: str) -> None:
         self.gateway = Gateway(JudgeConfig.from_json(config))
 
-    async def ask(self, question: Question, repeat: int) -> Answer:
+    async def ask(self, question: Question, repeat: int) -> JudgeAnswer:
         """See ``Gateway.ask``."""
         return await self.gateway.ask(question, repeat)
 
@@ -49,15 +49,15 @@ class InThread:
     def __init__(self, config: JudgeConfig) -> None:
         self._loop = asyncio.new_event_loop()
         threading.Thread(target=self._loop.run_forever, name="judge", daemon=True).start()
-        self.gateway = self._run(self._made(config)).result()
+        self.gateway = self._run(self._make_gateway(config)).result()
 
-    async def _made(self, config: JudgeConfig) -> Gateway:
+    async def _make_gateway(self, config: JudgeConfig) -> Gateway:
         return Gateway(config)
 
     def _run(self, work: Coroutine[Any, Any, T]) -> "Future[T]":
         return asyncio.run_coroutine_threadsafe(work, self._loop)
 
-    async def ask(self, question: Question, repeat: int) -> Answer:
+    async def ask(self, question: Question, repeat: int) -> JudgeAnswer:
         """See ``Gateway.ask``."""
         return await asyncio.wrap_future(self._run(self.gateway.ask(question, repeat)))
 
@@ -77,8 +77,8 @@ def connect(config: JudgeConfig) -> Ask:
     options |= {"max_restarts": RESTARTS, "max_task_retries": RESTARTS, "resources": {HEAD: 0.001}}
     actor = ray.remote(GatewayActor).options(**options).remote(config.to_json())
 
-    async def ask(question: Question, repeat: int) -> Answer:
-        answer: Answer = await actor.ask.remote(question, repeat)
+    async def ask(question: Question, repeat: int) -> JudgeAnswer:
+        answer: JudgeAnswer = await actor.ask.remote(question, repeat)
         return answer
 
     return ask

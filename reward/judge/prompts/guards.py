@@ -52,19 +52,19 @@ def plain(text: str) -> str:
 WORD_FILE = sections((Path(__file__).parent / "empty_words.txt").read_text(encoding="utf-8"))
 
 
-def _words(section: str) -> frozenset[str]:
+def _word_set(section: str) -> frozenset[str]:
     return frozenset(plain(WORD_FILE[section]).split())
 
 
-SOLO, STEM, LINK, INNER = map(_words, ("solo", "stem", "link", "inner"))
-SOLO_PARTS, STEM_PARTS, LINK_PARTS = map(_words, ("solo_parts", "stem_parts", "link_parts"))
-WORDS = SOLO | STEM | LINK | INNER
+SOLO, STEM, LINK, INNER = map(_word_set, ("solo", "stem", "link", "inner"))
+SOLO_PARTS, STEM_PARTS, LINK_PARTS = map(_word_set, ("solo_parts", "stem_parts", "link_parts"))
+FILLER = SOLO | STEM | LINK | INNER
 NUMBERED = frozenset(plain("step paso etape schritt passo stap steg krok adim langkah шаг 步 ステップ 단계").split())
 PHRASES = sorted(map(plain, WORD_FILE["phrases"].strip().splitlines()), key=len, reverse=True)
 ANNOUNCED = re.compile(rf"\b(?:{'|'.join(PHRASES)})\b")
 # What ends in a colon announces, but for a letter of a choice, code and the beginning of a letter.
 LONGEST_HEADING = 120
-NO_HEADING = _words("no_heading") | frozenset(map(str.lower, keyword.kwlist))
+NO_HEADING = _word_set("no_heading") | frozenset(map(str.lower, keyword.kwlist))
 NUMBERED_LINE = re.compile(r"\W{0,9}\d{1,2}[.)]\s")
 COUNT = {"one": "1", "two": "2", "three": "3", "four": "4", "five": "5"}
 PARTS = re.compile("|".join(sorted(SOLO_PARTS | STEM_PARTS | LINK_PARTS, key=len, reverse=True)))
@@ -105,15 +105,15 @@ def _is_empty(text: str) -> bool:
         return True
     tokens: list[str] = []
     kinds = set()
-    words = ANNOUNCED.sub("solution", plain(TAGS.sub(" ", html.unescape(text)))).split()
-    for token in (token for word in words for token in _split(word)):
+    tokens_of_text = ANNOUNCED.sub("solution", plain(TAGS.sub(" ", html.unescape(text)))).split()
+    for token in (token for word in tokens_of_text for token in _split(word)):
         if not (kind := _kind(token, tokens)):
             return _spelt_out(text)
         kinds.add(kind)
         tokens.append(token)
     if not tokens or tokens[-1] in INNER or (len(tokens[-1]) == 1 and "a" <= tokens[-1] <= "z"):
         return False
-    if words[-1] == tokens[-1] and HAN_OR_KANA.match(words[-1]) and _kind(tokens[-1], []) == "link":
+    if tokens_of_text[-1] == tokens[-1] and HAN_OR_KANA.match(tokens_of_text[-1]) and _kind(tokens[-1], []) == "link":
         return False  # a word of its own, as in 'Answer: is' where that means yes
     return "solo" in kinds or ("stem" in kinds and len(tokens) > 1)
 
@@ -123,12 +123,12 @@ def _is_heading(text: str) -> bool:
     line = TAGS.sub(" ", text[: LONGEST_HEADING + 1]).rstrip(" \t\n*_`\"'\u201d)>#-")
     if len(text) > LONGEST_HEADING or not line.endswith((":", "\uff1a")) or "\n" in line.strip():
         return False
-    words = plain(NUMBERED_LINE.sub("", line, count=1)).split()
+    line_words = plain(NUMBERED_LINE.sub("", line, count=1)).split()
     return (
-        0 < len(words) <= 10
-        and words[0] not in NO_HEADING
-        and not any(char.isdigit() for word in words for char in word)
-        and any(len(word) > 1 or not word.isascii() for word in words)
+        0 < len(line_words) <= 10
+        and line_words[0] not in NO_HEADING
+        and not any(char.isdigit() for word in line_words for char in word)
+        and any(len(word) > 1 or not word.isascii() for word in line_words)
     )
 
 
@@ -136,25 +136,25 @@ def _split(word: str) -> list[str]:
     """Return a word without its digits, or the known parts of one in a script without blanks, if it has no others."""
     if not UNSPACED.search(word):
         return re.findall(r"\d+|[^\d]+", word)
-    parts, rest = PARTS.findall(word), PARTS.sub("", word)
-    return [word] if rest and not rest.isdecimal() else [*parts, *filter(None, [rest])]
+    parts, remainder = PARTS.findall(word), PARTS.sub("", word)
+    return [word] if remainder and not remainder.isdecimal() else [*parts, *filter(None, [remainder])]
 
 
 def _kind(token: str, before: list[str]) -> str:
     """Return what a token is: solo, stem or link; empty for one that says something."""
-    known = token if token in WORDS else token.translate(ALIKE)
+    known = token if token in FILLER else token.translate(ALIKE)
     if known in SOLO or token in SOLO_PARTS:
         return "solo"
     if known in STEM or token in STEM_PARTS:
         return "stem"
-    if known in WORDS or PARTS.fullmatch(token):
+    if known in FILLER or PARTS.fullmatch(token):
         return "link"
     number = COUNT.get(token, token)
-    wanted = str(1 + sum(each in NUMBERED for each in before[:-1]))  # Step 1, Step 2; not the answer 'Step 2'
+    wanted = str(1 + sum(token in NUMBERED for token in before[:-1]))  # Step 1, Step 2; not the answer 'Step 2'
     return "link" if before and before[-1] in NUMBERED and number == wanted else ""
 
 
 def _spelt_out(text: str) -> bool:
     """Whether ``text`` is one word with a blank after each letter."""
     letters = plain(text).split()
-    return 3 < len(letters) < 20 and all(len(each) == 1 for each in letters) and "".join(letters) in SOLO
+    return 3 < len(letters) < 20 and all(len(letter) == 1 for letter in letters) and "".join(letters) in SOLO

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from reward.judge.verdict import Scale
+from reward.judge.verdict import ScoreScale
 from reward.support.wording import quoted
 
 FOLDER = Path(__file__).parents[1] / "presets"
@@ -17,12 +17,12 @@ LANGUAGES = ("en", "zh")
 
 
 @dataclass(frozen=True)
-class Preset:
+class JudgePreset:
     """What a judge is told about its field."""
 
     system: str
     scoring: str  # with {prompt}, {response}, {ground_truth}
-    scale: Scale
+    scale: ScoreScale
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ def sections(text: str) -> Mapping[str, str]:
     return texts
 
 
-def scale_of(text: str) -> Scale:
+def scale_of(text: str) -> ScoreScale:
     """Read a scale such as ``1-10`` or ``0-1``.
 
     Raises:
@@ -59,7 +59,7 @@ def scale_of(text: str) -> Scale:
     try:
         if not text.isascii() or "_" in text:
             raise ValueError(text)
-        scale = Scale(float(low), float(high))
+        scale = ScoreScale(float(low), float(high))
     except ValueError:
         raise ValueError(f"{quoted(text)} is no scale; WORST-BEST is wanted, such as 1-10") from None
     if not float("-inf") < scale.low < scale.high < float("inf"):
@@ -68,10 +68,10 @@ def scale_of(text: str) -> Scale:
 
 
 @cache
-def preset(name: str, language: str) -> Preset:
+def preset(name: str, language: str) -> JudgePreset:
     """Return a preset of ``NAMES`` in a language of ``LANGUAGES``."""
     texts = sections((FOLDER / f"{name}.{language}.txt").read_text(encoding="utf-8"))
-    return Preset(texts["system"], texts["scoring"], scale_of(texts["scale"]))
+    return JudgePreset(texts["system"], texts["scoring"], scale_of(texts["scale"]))
 
 
 @cache

@@ -7,7 +7,7 @@ from typing import Any
 
 from reward.judge.prompts import template
 from reward.judge.prompts.presets import preset, rules
-from reward.judge.verdict import Scale
+from reward.judge.verdict import ScoreScale
 from reward.support.chat import text_of
 
 CHINESE = re.compile("[\u4e00-\u9fff]")
@@ -26,7 +26,7 @@ class Question:
     system: str
     user: str
     again: str  # added where the first reply held no verdict
-    scale: Scale
+    scale: ScoreScale
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Prompts:
     language: str = "auto"  # en, zh, or by the prompt of each sample
     system: str = ""
     scoring: str = ""
-    scale: Scale | None = None
+    scale: ScoreScale | None = None
     response_chars: int = 24_000
 
     def language_of(self, prompt: str) -> str:
@@ -59,14 +59,14 @@ class Prompts:
         }
         code = template.code_of(*texts.values())
         fenced = {name: template.fence(MARKERS[name], text, code) for name, text in texts.items()}
-        words = {"code": code, "low": f"{scale.low:g}", "high": f"{scale.high:g}"}
+        values = {"code": code, "low": f"{scale.low:g}", "high": f"{scale.high:g}"}
         parts = (
-            template.fill(common.opening, words),
+            template.fill(common.opening, values),
             template.fill(self.scoring or ready.scoring, fenced, on_lines=True),
-            template.fill(common.closing, words),
+            template.fill(common.closing, values),
         )
-        system = (self.system or ready.system) + "\n\n" + template.fill(common.system, words)
-        return Question(system, "\n\n".join(parts), template.fill(common.again, words), scale)
+        system = (self.system or ready.system) + "\n\n" + template.fill(common.system, values)
+        return Question(system, "\n\n".join(parts), template.fill(common.again, values), scale)
 
 
 def typed(text: str) -> str:

@@ -51,7 +51,7 @@ class Endpoint:
 
 
 @dataclass(frozen=True)
-class Request:
+class JudgeRequest:
     """One question; None leaves an option to the provider."""
 
     system: str
@@ -87,9 +87,11 @@ def check_end(reason: Any, tokens: tuple[int, int]) -> None:
     Raises:
         Failure: by ``reason`` it was cut, or it does not say how it ended.
     """
-    said = reason.lower() if isinstance(reason, str) else ""
-    if said not in COMPLETE:
-        raise Failure("truncated" if said in CUT else "bad_reply", f"a reply that ended by {reason!r}", used=tokens)
+    finish_reason = reason.lower() if isinstance(reason, str) else ""
+    if finish_reason not in COMPLETE:
+        raise Failure(
+            "truncated" if finish_reason in CUT else "bad_reply", f"a reply that ended by {reason!r}", used=tokens
+        )
 
 
 class Provider(Protocol):
@@ -98,7 +100,7 @@ class Provider(Protocol):
     def __init__(self, endpoint: Endpoint, key: str, timeout: float, in_flight: int) -> None:
         """Make the client: ``timeout`` in seconds for one request, at most ``in_flight`` connections."""
 
-    async def ask(self, request: Request) -> Reply:
+    async def ask(self, request: JudgeRequest) -> Reply:
         """Ask once.
 
         Raises:
@@ -150,5 +152,5 @@ def connect(endpoint: Endpoint, timeout: float, in_flight: int) -> Provider:
         raise Failure("auth", wrong[0])
     module, _, name = PROVIDERS[endpoint.api_type].adapter.partition(":")
     adapter = getattr(importlib.import_module(module), name)
-    made: Provider = adapter(endpoint, endpoint.key.value, timeout, in_flight)
-    return made
+    provider: Provider = adapter(endpoint, endpoint.key.value, timeout, in_flight)
+    return provider

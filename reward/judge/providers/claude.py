@@ -8,7 +8,7 @@ from anthropic import AsyncAnthropic
 
 from reward.judge.failures import Failure
 from reward.judge.http import failure_of, session
-from reward.judge.providers import Endpoint, Reply, Request, check_end, used
+from reward.judge.providers import Endpoint, JudgeRequest, Reply, check_end, used
 from reward.judge.providers.httpx_transport import SessionTransport
 
 
@@ -23,7 +23,7 @@ class Claude:
         ours = {"Authorization": f"Bearer {key}"}  # said aloud: ANTHROPIC_CUSTOM_HEADERS may hold another one
         self.client = AsyncAnthropic(api_key=key, default_headers=ours, **options)
 
-    async def ask(self, request: Request) -> Reply:
+    async def ask(self, request: JudgeRequest) -> Reply:
         """Ask once; see ``Provider``."""
         options: dict[str, Any] = {}
         if request.temperature is not None:

@@ -9,7 +9,7 @@ from dashscope import AioGeneration
 
 from reward.judge.failures import Failure
 from reward.judge.http import failure_of, session
-from reward.judge.providers import Endpoint, Reply, Request, check_end, used
+from reward.judge.providers import Endpoint, JudgeRequest, Reply, check_end, used
 
 logging.getLogger("dashscope").setLevel(logging.CRITICAL)  # it prints a traceback for each failure, which we tell
 
@@ -21,7 +21,7 @@ class Dashscope:
         self.endpoint, self.key, self.timeout = endpoint, key, timeout
         self.session = session(endpoint, in_flight, timeout)
 
-    async def ask(self, request: Request) -> Reply:
+    async def ask(self, request: JudgeRequest) -> Reply:
         """Ask once; see ``Provider``."""
         options: dict[str, Any] = {}
         if self.endpoint.address:

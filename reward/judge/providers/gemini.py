@@ -11,7 +11,7 @@ from google.genai import errors, types
 
 from reward.judge.failures import Failure
 from reward.judge.http import failure_of, session
-from reward.judge.providers import Endpoint, Reply, Request, check_end, used
+from reward.judge.providers import Endpoint, JudgeRequest, Reply, check_end, used
 
 logging.getLogger("google_genai").setLevel(logging.ERROR)  # it warns of a second key in the environment
 warnings.filterwarnings("ignore", module=r"google\.genai\.")  # they would print what a server answers
@@ -32,7 +32,7 @@ class Gemini:
         )
         self.client = genai.Client(api_key=key, vertexai=False, http_options=options)
 
-    async def ask(self, request: Request) -> Reply:
+    async def ask(self, request: JudgeRequest) -> Reply:
         """Ask once; see ``Provider``."""
         options: dict[str, Any] = {"temperature": request.temperature, "max_output_tokens": request.max_tokens}
         if request.schema is not None:

@@ -8,7 +8,7 @@ from openai import AsyncOpenAI
 
 from reward.judge.failures import Failure
 from reward.judge.http import failure_of, session
-from reward.judge.providers import Endpoint, Reply, Request, check_end, used
+from reward.judge.providers import Endpoint, JudgeRequest, Reply, check_end, used
 from reward.judge.providers.httpx_transport import SessionTransport
 
 
@@ -23,7 +23,7 @@ class OpenAI:
         http = httpx2.AsyncClient(transport=SessionTransport(session(endpoint, in_flight, timeout)))
         self.client = AsyncOpenAI(api_key=key, base_url=base_url, timeout=timeout, max_retries=0, http_client=http)
 
-    async def ask(self, request: Request) -> Reply:
+    async def ask(self, request: JudgeRequest) -> Reply:
         """Ask once; see ``Provider``."""
         options: dict[str, Any] = {self.max_tokens: request.max_tokens}
         if request.temperature is not None:

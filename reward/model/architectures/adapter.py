@@ -28,7 +28,7 @@ class Encoded:
 
 
 @dataclass(frozen=True)
-class Batch:
+class PaddedBatch:
     """Inputs of several conversations, padded on the right: (B, T), and (B,) for ``marks``."""
 
     ids: torch.Tensor
@@ -67,5 +67,5 @@ class Adapter(Protocol):
     def load(self, folder: Path, dtype: torch.dtype, trust_remote_code: bool) -> torch.nn.Module:
         """Load the weights."""
 
-    def scores(self, model: Any, batch: Batch) -> torch.Tensor:
+    def scores(self, model: Any, batch: PaddedBatch) -> torch.Tensor:
         """Return the score of each conversation, (B,)."""

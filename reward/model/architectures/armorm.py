@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from reward.model.architectures.adapter import Batch, Config, Encoded
+from reward.model.architectures.adapter import Config, Encoded, PaddedBatch
 from reward.model.architectures.classification import SequenceClassification
 from reward.model.architectures.weights import tensors
 from reward.model.errors import RewardModelError
@@ -22,7 +22,7 @@ PROMPT_END = "<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\n"  # th
 LIMIT = 4096  # tokens, as on its card
 
 
-class Gate(nn.Module):  # type: ignore[misc]
+class GatingNetwork(nn.Module):  # type: ignore[misc]
     """From a prompt's state, (B, hidden), to a weight for each objective, (B, objectives)."""
 
     def __init__(self, hidden: int, objectives: int, width: int, depth: int, temperature: float) -> None:
@@ -54,7 +54,9 @@ class ArmoModel(nn.Module):  # type: ignore[misc]
         self.regression_layer = nn.Linear(config.hidden_size, count, bias=False)
         self.reward_transform_matrix = nn.Parameter(torch.eye(count), requires_grad=False)
         width, depth = int(options.get("gating_hidden_dim", 1024)), int(options.get("gating_n_hidden", 3))
-        self.gating = Gate(config.hidden_size, count, width, depth, float(options.get("gating_temperature", 10)))
+        self.gating = GatingNetwork(
+            config.hidden_size, count, width, depth, float(options.get("gating_temperature", 10))
+        )
 
     def forward(self, ids: torch.Tensor, mask: torch.Tensor, last: torch.Tensor, marks: torch.Tensor) -> torch.Tensor:
         """Return scores, (B,). The heads compute in float32."""
@@ -108,7 +110,7 @@ class ArmoRM(SequenceClassification):
             model = ArmoModel(config)
         return fill(model, dict(tensors(folder)), dtype, folder)
 
-    def scores(self, model: Any, batch: Batch) -> torch.Tensor:
+    def scores(self, model: Any, batch: PaddedBatch) -> torch.Tensor:
         """The gated sum."""
         return model(batch.ids, batch.mask, batch.last, batch.marks)  # type: ignore[no-any-return]
 

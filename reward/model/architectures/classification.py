@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from reward.model.architectures.adapter import Batch, Config, Encoded
+from reward.model.architectures.adapter import Config, Encoded, PaddedBatch
 from reward.model.errors import RewardModelError
 from reward.model.messages import Messages
 
@@ -77,13 +77,13 @@ class SequenceClassification:
             raise RewardModelError(f"{folder}: its weights lack {', '.join(missing[:5])}: not a whole reward model")
         return model  # type: ignore[no-any-return]
 
-    def scores(self, model: Any, batch: Batch) -> torch.Tensor:
+    def scores(self, model: Any, batch: PaddedBatch) -> torch.Tensor:
         """Logits at the last token; weighed, where there are weights.
 
         Padding goes to the left for the forward pass, and no id counts as padding: transformers looks for the last id
         that is not ``pad_token_id``, and would go astray where that is the token that ends the last turn.
         """
-        ids, mask = (_to_the_left(each, batch.last) for each in (batch.ids, batch.mask))
+        ids, mask = (_to_the_left(tensor, batch.last) for tensor in (batch.ids, batch.mask))
         text_config = model.config.get_text_config()
         text_config.pad_token_id = -1
         positions = (mask.cumsum(dim=1) - 1).clamp(min=0)

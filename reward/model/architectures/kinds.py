@@ -22,19 +22,19 @@ HOW = "see docs/reward_models.md: an adapter takes ten lines, given as --rm_adap
 GENERATES = ("ForCausalLM", "ForConditionalGeneration", "LMHeadModel")
 
 
-def adapter_of(config: Config, template: str | None = None, own: str = "") -> Adapter:
+def adapter_of(config: Config, template: str | None = None, adapter_file: str = "") -> Adapter:
     """Return the adapter of a model with this ``config.json``.
 
     Args:
         config: the model's ``config.json``.
         template: a chat template in place of the tokenizer's.
-        own: ``path.py:name`` of an adapter of the user's, which goes first.
+        adapter_file: ``path.py:name`` of an adapter of the user's, which goes first.
 
     Raises:
         RewardModelError: it is no reward model, or of no known kind.
     """
-    if own:
-        return load_adapter(own)
+    if adapter_file:
+        return load_adapter(adapter_file)
     name = architecture(config)
     if name in KINDS:
         return KINDS[name](template=template)
@@ -61,12 +61,12 @@ def load_adapter(spec: str) -> Adapter:
         raise RewardModelError(f"--rm_adapter {spec}: path.py:name is wanted, and there is no file {place or spec!r}")
     try:
         module = import_file(path, "rm_adapter")
-        made: Any = getattr(module, name)
-        made = made() if isinstance(made, type) else made
+        adapter: Any = getattr(module, name)
+        adapter = adapter() if isinstance(adapter, type) else adapter
     except Exception as error:  # a stranger's file
         raise RewardModelError(f"--rm_adapter {spec}: {error!r}") from error
     wanted = [method for method in vars(Adapter) if not method.startswith("_")]
-    missing = [method for method in wanted if not callable(getattr(made, method, None))]
+    missing = [method for method in wanted if not callable(getattr(adapter, method, None))]
     if missing:
         raise RewardModelError(f"--rm_adapter {spec}: it has no {', '.join(missing)}; derive SequenceClassification")
-    return made  # type: ignore[no-any-return]
+    return adapter  # type: ignore[no-any-return]

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from reward.model.architectures.adapter import Batch, Config, Encoded
+from reward.model.architectures.adapter import Config, Encoded, PaddedBatch
 from reward.model.architectures.classification import SequenceClassification
 from reward.model.messages import Messages
 
@@ -52,7 +52,7 @@ class QuestionAnswer(SequenceClassification):
         encoded = tokenizer(*self.texts(messages), return_token_type_ids=True)
         return Encoded(tuple(encoded["input_ids"]), tuple(encoded["token_type_ids"]))
 
-    def scores(self, model: Any, batch: Batch) -> torch.Tensor:
+    def scores(self, model: Any, batch: PaddedBatch) -> torch.Tensor:
         """``logits[0]``, from the first token."""
         types = {} if batch.types is None else {"token_type_ids": batch.types}
         logits = model(input_ids=batch.ids, attention_mask=batch.mask, **types).logits.float()

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from reward.model.architectures.adapter import Batch, Config, Encoded
+from reward.model.architectures.adapter import Config, Encoded, PaddedBatch
 from reward.model.architectures.armorm import fill
 from reward.model.architectures.classification import SequenceClassification
 from reward.model.architectures.weights import tensors
@@ -101,7 +101,7 @@ class Starling(SequenceClassification):
             model = StarlingModel(LlamaConfig.from_pretrained(folder))
         return fill(model, {renamed(name): tensor for name, tensor in tensors(folder)}, dtype, folder)
 
-    def scores(self, model: Any, batch: Batch) -> torch.Tensor:
+    def scores(self, model: Any, batch: PaddedBatch) -> torch.Tensor:
         """``v_head`` at ``marks``; of the padding between the input and a mark beyond it, one token is enough.
 
         Nothing attends to padding, so only its own position, 2,047 as a rule, and its id count.

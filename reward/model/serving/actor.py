@@ -7,7 +7,7 @@ import ray
 
 from reward.model.architectures.adapter import Encoded
 from reward.model.serving.batcher import Batcher
-from reward.model.serving.engine import Engine
+from reward.model.serving.engine import RewardEngine
 from reward.model.spec import Spec
 
 NAME = "kit_reward_model"
@@ -19,10 +19,10 @@ class RewardModel:
     """One copy of the model; a request waits while a batch is computed, and is in the next."""
 
     def __init__(self, spec: str) -> None:
-        made = Spec.loads(spec)
-        self.home, self.shares = made.device, made.device != "cpu" and not made.own_gpus
-        self.engine = Engine(made)
-        self.batcher = Batcher(self._scores, WAVES * made.micro_batch)
+        loaded = Spec.loads(spec)
+        self.home, self.shares = loaded.device, loaded.device != "cpu" and not loaded.own_gpus
+        self.engine = RewardEngine(loaded)
+        self.batcher = Batcher(self._scores, WAVES * loaded.micro_batch)
 
     async def score(self, encoded: Encoded) -> float:
         """Return the score of one input."""
@@ -44,9 +44,9 @@ class RewardModel:
 
 def start(spec: Spec) -> list[Any]:
     """Start ``spec.actors`` actors and wait for their weights; they end with the process that holds the result."""
-    made, gpus = ray.remote(RewardModel), int(spec.own_gpus)
+    actor_class, gpus = ray.remote(RewardModel), int(spec.own_gpus)
     actors = [
-        made.options(
+        actor_class.options(
             name=f"{NAME}_{i}", num_cpus=0, num_gpus=gpus, max_concurrency=AT_ONCE, max_restarts=3, max_task_retries=1
         ).remote(spec.dumps())
         for i in range(spec.actors)

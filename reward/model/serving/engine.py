@@ -6,13 +6,13 @@ from typing import Any
 
 import torch
 
-from reward.model.architectures.adapter import Adapter, Batch, Encoded
+from reward.model.architectures.adapter import Adapter, Encoded, PaddedBatch
 from reward.model.architectures.kinds import adapter_of
 from reward.model.encoder import read_config
 from reward.model.spec import Spec
 
 
-class Engine:
+class RewardEngine:
     """One reward model in this process."""
 
     def __init__(self, spec: Spec) -> None:
@@ -40,7 +40,7 @@ class Engine:
             self.device = device
 
 
-def collate(inputs: Sequence[Encoded], device: str) -> Batch:
+def collate(inputs: Sequence[Encoded], device: str) -> PaddedBatch:
     """Pad ``inputs`` on the right to one length."""
     width = max(len(sample.ids) for sample in inputs)
     pad = inputs[0].pad
@@ -50,4 +50,4 @@ def collate(inputs: Sequence[Encoded], device: str) -> Batch:
     if inputs[0].types:
         types = torch.tensor([[*sample.types, *[0] * (width - len(sample.types))] for sample in inputs]).to(device)
     marks = torch.tensor([sample.mark for sample in inputs]).to(device)
-    return Batch(ids.to(device), mask.to(device), types, marks, pad)
+    return PaddedBatch(ids.to(device), mask.to(device), types, marks, pad)

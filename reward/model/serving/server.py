@@ -47,7 +47,7 @@ def headers(name: str = KEY) -> dict[str, str]:
     return {"Authorization": f"Bearer {key}"} if key else {}
 
 
-def _said(status: int, body: str) -> str:
+def _error_text(status: int, body: str) -> str:
     """Return an answer in words, in which the key is not, whatever the server echoes."""
     if status in REFUSED:
         return f"HTTP {status}: {_refusal()}"
@@ -61,7 +61,7 @@ def _refusal() -> str:
     return f"the server asks for a key; export {KEY}"
 
 
-class Server:
+class RewardModelServer:
     """Asks for one score a request, by token ids, so that the server's own template and BOS do not matter."""
 
     def __init__(
@@ -99,7 +99,7 @@ class Server:
                 continue
             if status == 200:
                 return scalar(body)
-            failed, late = _said(status, body), False
+            failed, late = _error_text(status, body), False
             if 400 <= status < 500 and status not in (408, 429):
                 break
         raise (GraderTimeout if late else GraderFailed)(f"{self.url}: {failed}")
@@ -154,12 +154,12 @@ def served_model(url: str) -> str:
         name = str(json.loads(body)["data"][0]["id"]) if status not in REFUSED else ""
     except (ValueError, LookupError, TypeError):
         raise RewardModelError(
-            f"{what}: no list of models at {base}/v1/models ({_said(status, body)}); {START}"
+            f"{what}: no list of models at {base}/v1/models ({_error_text(status, body)}); {START}"
         ) from None
     if status not in REFUSED:  # some guard only their scores
         status, body = _look(scores, what, {"model": name, "input": [0], "use_activation": False})
     if status in REFUSED:
-        raise RewardModelError(f"{what}: {_said(status, body)}")
+        raise RewardModelError(f"{what}: {_error_text(status, body)}")
     if status in (404, 405):
         raise RewardModelError(f"{what}: it serves {name}, and gives no scores ({scores}: {status}); {START}")
     return name

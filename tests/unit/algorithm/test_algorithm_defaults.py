@@ -16,7 +16,7 @@ from reward.support.moments import RunningMoments
 from tests.unit.algorithm.test_algorithm_formulas import MODES, QUICK, like, masks
 from trainer.algorithm import advantage, policy_loss
 from trainer.algorithm.kl import estimates as kl
-from trainer.algorithm.options import Options
+from trainer.algorithm.options import AlgorithmOptions
 from trainer.algorithm.value_loss import compute_value_loss
 from trainer.driver import step
 
@@ -117,8 +117,10 @@ def test_a_whole_step(control) -> None:
         expected = core_algos.compute_gae_advantage_return(
             theirs.batch["token_level_rewards"], theirs.batch["values"], theirs.batch["response_mask"], 1.0, 0.95
         )
-        found = step.token_level_rewards(mine, mask.sum(-1).long(), algorithm, Options(), RunningMoments(), ours)
-        step.advantages(mine, [], algorithm, Options(), 1)
+        found = step.token_level_rewards(
+            mine, mask.sum(-1).long(), algorithm, AlgorithmOptions(), RunningMoments(), ours
+        )
+        step.advantages(mine, [], algorithm, AlgorithmOptions(), 1)
         assert torch.equal(mine.batch["advantages"], expected[0])
         assert torch.equal(mine.batch["returns"], expected[1])
         assert found == metrics

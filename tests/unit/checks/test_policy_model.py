@@ -36,18 +36,18 @@ def test_a_sound_model(sound) -> None:
     [
         ({"model_type": "banana", "architectures": ["BananaForCausalLM"]}, "model_type 'banana' is unknown to transf"),
         ({"architectures": ["BananaForCausalLM"]}, "the architecture 'BananaForCausalLM' is unknown to transformers"),
-        ({"architectures": ["LlamaForSequenceClassification"]}, "is no causal language model"),
-        ({"architectures": "Qwen2ForCausalLM"}, "architectures is no list of names"),
-        ({"architectures": [5]}, "architectures is no list of names"),
-        ({"model_type": "bert", "architectures": ["BertModel"]}, "'bert' is no causal language model"),
-        ({"model_type": "t5"}, "'t5' is no causal language model"),
-        ({"is_encoder_decoder": True}, "is no causal language model"),
-        ({"model_type": 5}, "there is no model_type"),
-        ({"model_type": None}, "there is no model_type"),
+        ({"architectures": ["LlamaForSequenceClassification"]}, "is not a causal language model"),
+        ({"architectures": "Qwen2ForCausalLM"}, "architectures is not a list of names"),
+        ({"architectures": [5]}, "architectures is not a list of names"),
+        ({"model_type": "bert", "architectures": ["BertModel"]}, "'bert' is not a causal language model"),
+        ({"model_type": "t5"}, "'t5' is not a causal language model"),
+        ({"is_encoder_decoder": True}, "is not a causal language model"),
+        ({"model_type": 5}, "model_type is missing or not a text"),
+        ({"model_type": None}, "model_type is missing or not a text"),
         ({"hidden_act": "banana"}, "transformers cannot make a model of it (there is no banana)"),
         ({"num_hidden_layers": 9}, "transformers cannot read it ("),
         ({"rope_parameters": {"rope_type": "banana"}}, "transformers cannot make a model of it ("),
-        ({"num_key_value_heads": 3}, "num_attention_heads 4 is no multiple of num_key_value_heads 3"),
+        ({"num_key_value_heads": 3}, "num_attention_heads 4 is not a multiple of num_key_value_heads 3"),
         ({"eos_token_id": 10**9}, "eos_token_id is 1000000000, and the vocabulary has 264 tokens"),
         ({"eos_token_id": [1, 264]}, "eos_token_id is 264, and the vocabulary has 264 tokens"),
         ({"eos_token_id": "x"}, "transformers cannot read it ("),
@@ -123,19 +123,19 @@ def test_settings_of_sampling_that_are_none(content, says, sound, tmp_path) -> N
     shutil.copytree(sound, tmp_path / "m")
     (tmp_path / "m" / "generation_config.json").write_text(content)
     (line,) = faults_of(tmp_path / "m")
-    assert line.startswith("--model m: ") and says in line and line.endswith("put the publisher's there again")
+    assert line.startswith("--model m: ") and says in line and line.endswith("restore the publisher's version")
 
 
 @pytest.mark.parametrize(
     ("file", "content", "says"),
     [
         ("chat_template.jinja", "", "has no chat template"),
-        ("chat_template.jinja", "{% for x in %}", "its tokenizer and chat template write no prompt"),
+        ("chat_template.jinja", "{% for x in %}", "its tokenizer and chat template cannot write a prompt"),
         ("chat_template.jinja", "{{ 'hello' }}", "its chat template leaves out what is asked"),
         ("tokenizer_config.json", '{"tokenizer_class": 5}', "its tokenizer cannot be read"),
         ("config.json", '{"model_type": "foo"}', "model_type 'foo' is unknown"),
         ("config.json", "{", "config.json cannot be read"),
-        ("tokenizer.json", None, "its tokenizer makes no tokens of a prompt"),
+        ("tokenizer.json", None, "its tokenizer turns a prompt into no tokens"),
     ],
 )
 def test_a_model_of_which_no_answers_can_be_had(file, content, says, sound, tmp_path) -> None:

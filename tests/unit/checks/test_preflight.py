@@ -34,13 +34,13 @@ def sums(count: int) -> list[dict[str, Any]]:
     return [{"prompt": f"1+{n}=", "ground_truth": n + 1, "data_source": "math_reasoning"} for n in range(count)]
 
 
-def made(folder: Path, model: Path, **environ: str) -> tuple[Settings, run_plan.Plan, list[str]]:
+def made(folder: Path, model: Path, **environ: str) -> tuple[Settings, run_plan.RunPlan, list[str]]:
     environ = {"MODEL_PATH": str(model), "OUTPUT_DIR": str(folder / "out"), **environ}
     settings, said = read_settings(environ, [], gpus=0), []
     return settings, planned(settings, said.append), said
 
 
-def function_of(folder: Path, settings: Settings, plan: run_plan.Plan) -> Any:
+def function_of(folder: Path, settings: Settings, plan: run_plan.RunPlan) -> Any:
     """What verl makes of the reward section of the configuration that it is started with."""
     from omegaconf import OmegaConf
     from verl.trainer.ppo.reward import get_custom_reward_fn, resolve_reward_manager_cls
@@ -140,7 +140,7 @@ def test_a_model_without_a_chat_template(tmp_path, small_model) -> None:
     ("file", "changes", "says"),
     [
         ("tokenizer_config.json", {"chat_template": ""}, "its tokenizer has no chat template"),
-        ("tokenizer_config.json", {"chat_template": 5}, "its tokenizer and chat template write no prompt"),
+        ("tokenizer_config.json", {"chat_template": 5}, "its tokenizer and chat template cannot write a prompt"),
         ("tokenizer_config.json", {"chat_template": "hello"}, "its chat template leaves out what is asked"),
         (
             "config.json",

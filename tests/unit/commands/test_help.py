@@ -36,7 +36,7 @@ def test_a_command_says_the_same(command) -> None:
 
 
 def test_the_text_has_all_of_it() -> None:
-    english, chinese = (help.help_text(KNOBS, words) for words in (help.Words(), CHINESE))
+    english, chinese = (help.help_text(KNOBS, words) for words in (help.Language(), CHINESE))
     assert len(english.splitlines()) == len(chinese.splitlines())
     for knob in KNOBS:
         assert knob.help in english

@@ -114,7 +114,7 @@ def test_check_names_what_was_rehearsed_of_this_very_configuration(small_model, 
     rehearsal.add("policy", OK, "", 2.0)
     with pytest.raises(StageFailed), rehearsal.stage("eval"):
         raise StageFailed("no answers")
-    rehearsal.skip(["policy", "export"], "the stage before it is at fault")
+    rehearsal.skip(["policy", "export"], "an earlier stage failed")
     assert [(stage.name, stage.state) for stage in rehearsal.stages] == [
         ("policy", OK),
         ("eval", FAULT),

@@ -9,7 +9,7 @@ from omegaconf import OmegaConf
 from data import models
 from tests.support.composing import resolved
 from trainer.composition import compose, config_environment
-from trainer.composition.run_plan import Plan
+from trainer.composition.run_plan import RunPlan
 from trainer.runs import folders
 from trainer.settings.batch_shape import Shape
 from trainer.settings.batch_shape_rules import shape_faults
@@ -67,7 +67,7 @@ def test_an_epoch_more_where_the_prompts_are_estimated(small_model) -> None:
     """Verl leaves out what is too long of all prompts, of which the kit measures a sample."""
     settings = read_settings({"MODEL_PATH": str(small_model), "EPOCHS": "2", "TOTAL_STEPS": "auto"}, [], gpus=0)
     found = models.find(str(small_model), Path("unused"), 1, print)
-    plan = Plan(found, Path("a"), Path("b"), (3200, 256), 64, exact=False)
+    plan = RunPlan(found, Path("a"), Path("b"), (3200, 256), 64, exact=False)
     run = folders.Run("run", Path("runs/run"), Path("checkpoints/run"))
     config = compose.resolve(config_environment.of_config(settings, plan, run, Path("tmp")), settings)
     assert (config.trainer.total_training_steps, config.trainer.total_epochs) == (200, 3)
@@ -77,7 +77,7 @@ def test_the_algorithms_defaults_are_verls(small_model) -> None:
     from hydra import compose as hydra_compose
     from hydra import initialize_config_dir
 
-    from trainer.algorithm.options import Options
+    from trainer.algorithm.options import AlgorithmOptions
 
     with initialize_config_dir(str(settings_tree.verl_config_folder()), version_base=None):
         theirs = hydra_compose("ppo_trainer")
@@ -87,7 +87,7 @@ def test_the_algorithms_defaults_are_verls(small_model) -> None:
         for key, value in OmegaConf.select(theirs, part).items():
             if key.startswith(("clip", "kl_", "loss_", "entropy", "use_kl", "adv", "gamma")) and key not in ours_alone:
                 assert compose.select(ours, part)[key] == value, (part, key)
-    assert Options.of(ours) == Options()
+    assert AlgorithmOptions.of(ours) == AlgorithmOptions()
 
 
 def test_none_and_off(small_model) -> None:

@@ -13,14 +13,17 @@ SPEC = EnvSpec("frozenlake", max_turns=16)
 
 
 @pytest.fixture(scope="module")
-def conversations() -> list[player.Conversation]:
+def conversations() -> list[player.TeacherConversation]:
     return player.play(SPEC, random.Random(1))
 
 
 def test_the_teacher_is_mostly_wrong_where_the_holes_are(conversations) -> None:
     """Above the hole at the lower left it mostly steps down into it, and to the right, as it should, now and then."""
     above = [
-        said for talk in conversations for heard, said in zip(talk.heard, talk.said, strict=True) if "\nPFFH" in heard
+        said
+        for talk in conversations
+        for heard, said in zip(talk.observations, talk.actions, strict=True)
+        if "\nPFFH" in heard
     ]
     assert 0.5 < above.count("down") / len(above) < 0.75
     assert 0.2 < above.count("right") / len(above) < 0.45
@@ -34,7 +37,9 @@ def tokenizer(conversations, tmp_path_factory) -> PreTrainedTokenizerBase:
     tiny.save(tiny.build_model(built, player.VOCABULARY, player.POSITIONS), built, folder)
     loaded: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(folder)
     assert all(
-        loaded.encode(text) == built.encode(text) for talk in conversations for text in (*talk.heard, *talk.said)
+        loaded.encode(text) == built.encode(text)
+        for talk in conversations
+        for text in (*talk.observations, *talk.actions)
     ), "a run reads the conversations as the model was warmed up on them"
     return loaded
 
@@ -45,13 +50,13 @@ def test_a_conversation_is_what_the_template_renders(conversations, tokenizer) -
     talk = conversations[0]
     messages = [
         {"role": role, "content": text}
-        for pair in zip(talk.heard, talk.said, strict=True)
+        for pair in zip(talk.observations, talk.actions, strict=True)
         for role, text in zip(("user", "assistant"), pair, strict=True)
     ]
     assert tokens[0] == tokenizer.apply_chat_template(messages, return_dict=False)
     answers = [token for token in labels[0] if token != -100]
-    assert tokenizer.decode(answers) == "".join(f"{said}{tiny.END}" for said in talk.said)
-    assert len(answers) == 2 * len(talk.said) and len(tokenizer.encode("PFFF\nFHFH\nFFFH\nHFFG")) == 7
+    assert tokenizer.decode(answers) == "".join(f"{said}{tiny.END}" for said in talk.actions)
+    assert len(answers) == 2 * len(talk.actions) and len(tokenizer.encode("PFFF\nFHFH\nFFFH\nHFFG")) == 7
     assert len(tokenizer) <= player.VOCABULARY and 0 < surprise < 1.4
 
 

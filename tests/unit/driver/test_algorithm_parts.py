@@ -20,7 +20,7 @@ from tests.unit.algorithm.test_algorithm_defaults import batch
 from trainer.algorithm import finite_check, metrics, state
 from trainer.algorithm.kl import estimates as kl
 from trainer.algorithm.losses import KLLoss
-from trainer.algorithm.options import Options
+from trainer.algorithm.options import AlgorithmOptions
 from trainer.driver import queue_samples, step, worker_losses
 from trainer.runs import checkpoints
 
@@ -61,7 +61,7 @@ def test_watched_names() -> None:
     assert found == {"reward_mean": 0.5, "policy_loss": -0.1, "kl_divergence": 0.2}
 
 
-def run_step(data, options: Options, estimator: str = "gae", running: RunningMoments | None = None):
+def run_step(data, options: AlgorithmOptions, estimator: str = "gae", running: RunningMoments | None = None):
     algorithm = OmegaConf.merge(ALGORITHM, {"adv_estimator": estimator})
     step.token_level_rewards(data, LENGTHS, algorithm, options, running or RunningMoments(), kl.FixedKL(0.1))
     step.advantages(data, [], algorithm, options, 1)
@@ -78,7 +78,7 @@ def test_the_score_of_a_sample_without_a_verdict_changes_nothing(estimator, norm
         data.non_tensor_batch["uid"][:] = "one prompt"
         data.batch["rm_scores"][2, 1] = value
         step.check(data, list("abcd"), tmp_path, 1)
-        tensors = run_step(data, Options(reward_norm=norm, reward_clip=2.0), estimator, running)
+        tensors = run_step(data, AlgorithmOptions(reward_norm=norm, reward_clip=2.0), estimator, running)
         outcomes.append((tensors["advantages"] * MASK, tensors["returns"] * MASK, running))
     for before, after in zip(*outcomes, strict=True):
         assert torch.equal(before, after) if isinstance(before, torch.Tensor) else before == after
@@ -91,18 +91,18 @@ def test_a_step_without_any_verdict(estimator) -> None:
     data, controller = batch(3, MASK * 0), kl.AdaptiveKL(0.1, 0.05, 100)
     data.batch["rollout_log_probs"] = data.batch["old_log_probs"]
     found = step.token_level_rewards(
-        data, LENGTHS, ALGORITHM, Options(reward_norm="batch"), RunningMoments(), controller
+        data, LENGTHS, ALGORITHM, AlgorithmOptions(reward_norm="batch"), RunningMoments(), controller
     )
     assert found == {"actor/reward_kl_penalty_coeff": 0.1}
     assert controller.value == 0.1
     assert step.correct_rollout(data, {"bypass_mode": False}) == (data, None)
-    step.advantages(data, [], OmegaConf.merge(ALGORITHM, {"adv_estimator": estimator}), Options(), 1)
+    step.advantages(data, [], OmegaConf.merge(ALGORITHM, {"adv_estimator": estimator}), AlgorithmOptions(), 1)
     assert torch.isfinite(data.batch["advantages"]).all()
 
 
 def test_all_options_of_a_step_together() -> None:
     """A step with a norm, a clip and the KL of whole responses, by hand."""
-    options = Options(reward_norm="batch", reward_clip=0.5, kl_level="sequence", advantage_clip=0.7)
+    options = AlgorithmOptions(reward_norm="batch", reward_clip=0.5, kl_level="sequence", advantage_clip=0.7)
     data = batch(3, MASK)
     raw = data.batch["rm_scores"].sum(-1)[[0, 1, 3]]
     kld = ((data.batch["old_log_probs"] - data.batch["ref_log_prob"]) * MASK).sum(-1)

@@ -229,7 +229,7 @@ def test_the_last_save_is_waited_for(tmp_path) -> None:
     saver.save(30, write(1000), last=True)
     assert checkpoints.steps(tmp_path) == [30]
     saver = Saver(tmp_path, 2, False, {}, free=lambda root: 0, patience=0.2)
-    with pytest.raises(DiskFullError, match=r"checkpoint of step 31 waits: .* go on with --resume"):
+    with pytest.raises(DiskFullError, match=r"checkpoint of step 31 waits: .* continue with --resume"):
         saver.save(31, write(1000), last=True)
     assert checkpoints.steps(tmp_path) == [30]
 

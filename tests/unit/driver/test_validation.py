@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from reward.audit import AuditSpec
-from trainer.algorithm.options import Options
+from trainer.algorithm.options import AlgorithmOptions
 from trainer.composition.config_environment import hydra_text
 from trainer.driver.validation import Validating
 from trainer.runs.checkpoints import Score
@@ -41,7 +41,7 @@ class Trainer(Validating, Verls):
 def test_a_checkpoint_gets_the_score_that_it_is_kept_by(keep_best, metrics, given) -> None:
     scores: list[Any] = []
     made = Trainer(metrics)
-    made.global_steps, made.options, made.zscores, made.audit = 4, Options(keep_best=keep_best), None, None
+    made.global_steps, made.options, made.zscores, made.audit = 4, AlgorithmOptions(keep_best=keep_best), None, None
     made.saver = SimpleNamespace(scored=lambda step, score: scores.append((step, score)))  # type: ignore[assignment]
     assert made._validate() == metrics
     assert scores == ([(4, given)] if given else [])

@@ -12,7 +12,7 @@ from environments.games import GAMES
 from environments.games.frozen_lake import FrozenLake
 from environments.games.game import Game, parse
 from environments.make import make, turns
-from environments.optimum import Solution, best_return
+from environments.optimum import SolvedGame, best_return
 from environments.players import Scripted, play
 from environments.session import Session
 from environments.spec import EnvSpec
@@ -37,7 +37,7 @@ def test_frozen_lakes_known_values() -> None:
     game.reset(seed=0)
     table = game.table()
     assert table is not None
-    assert Solution(table, 3000).value(0, 3000) == pytest.approx(14 / 17, abs=1e-9)
+    assert SolvedGame(table, 3000).value(0, 3000) == pytest.approx(14 / 17, abs=1e-9)
     assert best_return(game, HELD_OUT, 100) == pytest.approx(0.7442, abs=1e-4)
 
 
@@ -91,7 +91,7 @@ def test_a_game_plays_as_gymnasiums_own(name) -> None:
     for seed in range(20):
         assert game.reset(seed=seed)[0] == game.describe(own.reset(seed=seed)[0])
         for _ in range(50):
-            number = chance.randrange(len(game.words))
+            number = chance.randrange(len(game.action_words))
             _, reward, terminated, _, _ = own.step(number)
             assert game.step(game.actions[number])[1:3] == (reward, terminated)
             if terminated:
@@ -103,7 +103,7 @@ def test_a_game_plays_as_gymnasiums_own(name) -> None:
 def test_the_rules_name_every_action(name, language) -> None:
     game = game_of(spec_of(name, language))
     assert [word for word in game.actions if word not in rules_of(game)] == []
-    assert [parse(word, game.words) for word in game.actions] == list(range(len(game.words)))
+    assert [parse(word, game.action_words) for word in game.actions] == list(range(len(game.action_words)))
 
 
 def test_what_the_player_sees() -> None:
@@ -129,7 +129,7 @@ def test_what_the_player_sees() -> None:
     ],
 )
 def test_the_action_in_an_answer(text, number) -> None:
-    assert parse(text, GAMES["frozenlake"].words) == number
+    assert parse(text, GAMES["frozenlake"].action_words) == number
 
 
 def test_a_text_that_is_no_action() -> None:

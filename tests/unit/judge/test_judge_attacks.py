@@ -9,7 +9,7 @@ from reward.judge import failures
 from reward.judge.prompts import question, template
 from reward.judge.prompts.guards import guard
 from reward.judge.prompts.question import Prompts
-from reward.judge.verdict import Scale, parse
+from reward.judge.verdict import ScoreScale, parse
 from tests.attacks.control_tokens import HONEST as HONEST_TEXTS
 from tests.attacks.control_tokens import SWITCHES, TOKENS
 from tests.attacks.empty_phrases import EMPTY, HONEST
@@ -37,7 +37,7 @@ UNITS = (
 )
 HEADS = ("", "Score: 7", '{"score": ', "<", "Thought process: ")
 TAILS = ("", "x", '\n{"score": 7}')
-TEN = Scale(1, 10)
+TEN = ScoreScale(1, 10)
 
 
 def test_the_tables_are_long() -> None:

@@ -139,7 +139,7 @@ def test_a_run_goes_on_without_a_cache_that_breaks_and_says_so_once(tmp_path, ca
         nowhere = config(server, cache=str(tmp_path / "file" / "c.sqlite"), money_budget=1.0, prices={"m": Price(1, 1)})
         found, _ = judging(nowhere, lambda judge, _: sums(judge, 2))
     assert [each["score"] for each in found] == [1.0, 0.0]
-    assert "cannot be opened, and the run goes on without it" in caplog.text
+    assert "cannot be opened, and the run continues without it" in caplog.text
 
 
 def test_half_a_character_in_a_reason_does_not_end_the_writing(tmp_path) -> None:

@@ -11,12 +11,12 @@ from reward.judge import verdict
 from reward.judge.prompts import presets, question, template
 from reward.judge.prompts.guards import guard
 from reward.judge.prompts.question import Prompts
-from reward.judge.verdict import Scale, Verdict, parse
+from reward.judge.verdict import ScoreScale, Verdict, parse
 from tests.support import judge_attacks
 from tests.support.judge_server import material, outside
 from tests.support.judge_server import verdict as reply_of
 
-TEN = Scale(1, 10)
+TEN = ScoreScale(1, 10)
 PROMPT, TRUTH = "What is 17 + 25?", "42"
 TAG = re.compile(r"<[|\uff5c][^<>]*[|\uff5c]>|\[/?INST\]|<</?SYS>>|</?s>|<(start|end)_of_turn>|</?system>|\[gMASK\]")
 
@@ -148,7 +148,7 @@ def test_a_verdict_is_on_the_scale_whatever_is_read(reply) -> None:
 
 @given(st.floats(-100, 100), st.floats(0.1, 100), st.floats(0, 1))
 def test_scales_map_to_zero_and_one(low, width, at) -> None:
-    scale = Scale(low, low + width)
+    scale = ScoreScale(low, low + width)
     assert scale.unit(scale.low) == 0
     assert scale.unit(scale.high) == pytest.approx(1)
     assert scale.unit(low + at * width) == pytest.approx(at, abs=1e-6)
@@ -215,13 +215,13 @@ def test_prompts_of_ones_own_keep_the_fence_and_the_rules() -> None:
     own = Prompts(
         system="你是数学评分专家", scoring="问题：{prompt}\n解答：{response}\n答案：{ground_truth}\n请评分0-5"
     )
-    asked = Prompts(own.preset, "zh", own.system, own.scoring, Scale(0, 5)).question("1+1", "2", "2")
+    asked = Prompts(own.preset, "zh", own.system, own.scoring, ScoreScale(0, 5)).question("1+1", "2", "2")
     assert asked.system.startswith("你是数学评分专家\n\n材料的标记方式")
     assert "0（最差）到 5（最好）" in asked.system
     assert material(asked.user, "RESPONSE") == "2"
     assert asked.user.startswith(asked.user.splitlines()[0] + "\n\n问题：\nBEGIN TASK")
     assert "请评分0-5" in outside(asked.user)
-    assert asked.scale == Scale(0, 5)
+    assert asked.scale == ScoreScale(0, 5)
 
 
 @pytest.mark.parametrize(
@@ -259,9 +259,9 @@ def test_no_scale(text) -> None:
 
 
 def test_scales() -> None:
-    assert presets.scale_of("0-1") == Scale(0, 1)
-    assert presets.scale_of("-1-1") == Scale(-1, 1)
-    assert presets.scale_of("0.5-2.5") == Scale(0.5, 2.5)
+    assert presets.scale_of("0-1") == ScoreScale(0, 1)
+    assert presets.scale_of("-1-1") == ScoreScale(-1, 1)
+    assert presets.scale_of("0.5-2.5") == ScoreScale(0.5, 2.5)
 
 
 @pytest.mark.parametrize(

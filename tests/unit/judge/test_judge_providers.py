@@ -8,13 +8,13 @@ import pytest
 
 from reward.judge import failures
 from reward.judge.failures import Failure
-from reward.judge.providers import PROVIDERS, Endpoint, Reply, Request, connect, faults_of_key
+from reward.judge.providers import PROVIDERS, Endpoint, JudgeRequest, Reply, connect, faults_of_key
 from reward.judge.verdict import schema
 from tests.support.judge_server import KEY, JudgeServer, verdict
 
 NAMES = list(PROVIDERS)
 OTHERS_KEY = "sk-of-the-provider-alone-0123456789"
-REQUEST = Request("You judge.", "How good?", max_tokens=64, schema=schema())
+REQUEST = JudgeRequest("You judge.", "How good?", max_tokens=64, schema=schema())
 
 
 @pytest.fixture(autouse=True)
@@ -27,7 +27,7 @@ def keys(monkeypatch) -> None:
     monkeypatch.setenv("JUDGE_API_KEY", KEY)
 
 
-async def ask(server: JudgeServer, name: str, request: Request = REQUEST, timeout: float = 5.0) -> Reply:
+async def ask(server: JudgeServer, name: str, request: JudgeRequest = REQUEST, timeout: float = 5.0) -> Reply:
     provider = connect(Endpoint(name, "a-model", server.url(name), "JUDGE_API_KEY"), timeout, 4)
     try:
         return await asyncio.wait_for(provider.ask(request), timeout)

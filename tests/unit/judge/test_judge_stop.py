@@ -106,7 +106,7 @@ def test_the_end_of_verls_process_is_told_as_a_pause(tmp_path, monkeypatch) -> N
     progress = Progress(run.folder, 10, lambda _: None)
     with pytest.raises(supervisor.Paused) as caught:
         supervisor.train(settings, run, progress, tmp_path, held, None, "secret", lambda: None)
-    assert str(caught.value) == f"{WHY}; the run is saved: the same command with --resume r goes on"
+    assert str(caught.value) == f"{WHY}; the run is saved: to continue it, run the same command with --resume r"
 
 
 def test_a_pause_is_one_line_and_status_3(monkeypatch, capsys) -> None:

@@ -86,9 +86,9 @@ def test_who_waits_is_told_who_is_missing(rendezvous) -> None:
     [
         (
             {"code": "2", "commit": "badcafe"},
-            "its copy of the kit is not that of the head node (badcafe, and c0ffee ",
+            "its copy of the kit differs from the head node's (badcafe, and c0ffee ",
         ),
-        ({"lock": "2"}, "its packages are not those of the head node"),
+        ({"lock": "2"}, "its packages differ from the head node's"),
         ({"python": "3.12.1"}, "Python 3.12.1 and 3.11.7"),
         ({"packages": {"verl": "0.9.0"}}, "other packages than on the head node (verl 0.9.0 for 0.9.1)"),
         ({"settings": {"LR": "0.2"}}, "started with other settings than the head node (LR=0.2, 0.1 there)"),
@@ -248,14 +248,14 @@ def test_one_that_comes_while_the_others_are_asked_is_let_be(rendezvous) -> None
 
 
 def test_leader_and_port_that_cannot_be(rendezvous) -> None:
-    with pytest.raises(UserError, match=r"MASTER_ADDR=203\.0\.113\.7 is no address of this machine"):
+    with pytest.raises(UserError, match=r"MASTER_ADDR=203\.0\.113\.7 is not an address of this machine"):
         Rendezvous("203.0.113.7", rendezvous.port, 2, TOKEN).open()
     with pytest.raises(UserError, match=f"MASTER_PORT={rendezvous.port}: port {rendezvous.port} is in use at {HERE}"):
         Rendezvous(HERE, rendezvous.port, 2, TOKEN).open()
     below = rendezvous.port - 1  # what Ray would take is in use
     with pytest.raises(UserError, match=f"MASTER_PORT={below}: port ({below}|{rendezvous.port}) is in use at {HERE}"):
         Rendezvous(HERE, below, 2, TOKEN).open()
-    with pytest.raises(UserError, match=r"MASTER_ADDR=no\.such\.host\.invalid is no address of this machine"):
+    with pytest.raises(UserError, match=r"MASTER_ADDR=no\.such\.host\.invalid is not an address of this machine"):
         Rendezvous("no.such.host.invalid", rendezvous.port, 2, TOKEN).open()
     with pytest.raises(
         rendezvous_client.NoHeadNodeError, match=r"the head node was not reached within 0 s \(JOIN_TIMEOUT"
@@ -283,9 +283,9 @@ def test_models_data_and_outputs_are_compared(tmp_path) -> None:
     checkpoints.commit(checkpoint, {})
     seen = facts.look(models, [data], str(tmp_path / "none"), [own])
     assert [line.split(";")[0] for line in facts.unlike("node 1", mine, seen)] == [
-        f"node 1: the files of {models[0]} are not those of the head node",
+        f"node 1: the files of {models[0]} differ from the head node's",
         f"node 1: there is no {models[1]}, where the head node has its model",
-        f"node 1: {data} is not what the head node has there",
+        f"node 1: {data} differs from the head node's",
         f"node 1: it has checkpoints of its own in {own}, which it does not share with the head node",
     ]
     shutil.rmtree(data)  # which the head node alone reads

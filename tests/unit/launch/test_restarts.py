@@ -34,7 +34,7 @@ def runs(monkeypatch, *outcomes: BaseException | int) -> list[str]:
             raise outcome
         return outcome
 
-    monkeypatch.setattr(main, "run", run)
+    monkeypatch.setattr(main, "run_once", run)
     return names
 
 
@@ -45,7 +45,7 @@ def test_a_run_that_fails_is_started_again_by_its_name(monkeypatch, capsys, tmp_
     assert len(set(names)) == 1
     assert names[0].startswith("tiny-arith-2")  # the one that the first launch would have had
     assert head_node.restarts == 1
-    assert capsys.readouterr().out == "a GPU fell off\nstarting again (1 of 2, --max_restarts)\n"
+    assert capsys.readouterr().out == "a GPU fell off\nrestarting (1 of 2, --max_restarts)\n"
 
 
 @pytest.mark.parametrize(

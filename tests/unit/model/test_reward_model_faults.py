@@ -195,7 +195,7 @@ def test_a_dry_run_of_a_model_of_the_hub_asks_nobody(tmp_path, prefork) -> None:
 
 
 def test_knobs_that_need_a_reward_model() -> None:
-    with pytest.raises(UserError, match="--rm_engine, --rm_gpus: of no effect without --reward_model"):
+    with pytest.raises(UserError, match="--rm_engine, --rm_gpus: no effect without --reward_model"):
         read_settings({"RM_ENGINE": "vllm", "RM_GPUS": "1"}, [], 0)
     with pytest.raises(UserError, match="--n_gpus 8 and --rm_gpus 2: this machine has 8"):
         read_settings({"REWARD_MODEL_PATH": "x", "RM_GPUS": "2", "N_GPUS": "8", "DEVICE": "cuda"}, [], 8)

@@ -10,7 +10,7 @@ from safetensors.torch import load_file, save_file
 from reward.model.encoder import Encoder
 from reward.model.faults import faults
 from reward.model.messages import conversation
-from reward.model.serving.engine import Engine
+from reward.model.serving.engine import RewardEngine
 from reward.model.spec import Spec
 from tests.support import plain_llama, reward_models
 from trainer import ROOT
@@ -40,7 +40,7 @@ def folders(tmp_path_factory):
 def scored(folder, talks=TALKS, **options) -> list[float]:
     spec = Spec(str(folder), micro_batch=2, **options)
     encoder = Encoder(spec)
-    return Engine(spec).scores([encoder.encode(talk) for talk in talks])
+    return RewardEngine(spec).scores([encoder.encode(talk) for talk in talks])
 
 
 def test_a_llama_classifier_sees_one_bos_and_scores_its_last_token(folders) -> None:
@@ -156,7 +156,7 @@ def test_scores_do_not_depend_on_the_batch(folders) -> None:
     talks = [conversation("Count to " + "9" * (3 * i % 17), "one two " * (i % 5 + 1)) for i in range(11)]
     for name, folder in folders.items():
         spec = Spec(str(folder), micro_batch=4)
-        encoder, engine = Encoder(spec), Engine(spec)
+        encoder, engine = Encoder(spec), RewardEngine(spec)
         together = engine.scores([encoder.encode(talk) for talk in talks])
         alone = [engine.scores([encoder.encode(talk)])[0] for talk in talks]
         assert together == pytest.approx(alone, **NEAR), name

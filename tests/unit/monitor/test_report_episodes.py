@@ -39,8 +39,8 @@ def make_run(folder: Path) -> Path:
 
 def test_conversations_in_numbers(tmp_path) -> None:
     first, last = read(make_run(tmp_path / "lake")).episodes
-    assert first == episodes.Episodes(0, [(1, 0.5), (2, 0.5)], [(1, 0.0), (2, -0.5)])
-    assert last == episodes.Episodes(4, [(1, 0.0), (2, 0.5), (3, 0.5)], [(1, 0.25), (2, 0.75), (3, 0.75)])
+    assert first == episodes.EpisodeStatistics(0, [(1, 0.5), (2, 0.5)], [(1, 0.0), (2, -0.5)])
+    assert last == episodes.EpisodeStatistics(4, [(1, 0.0), (2, 0.5), (3, 0.5)], [(1, 0.25), (2, 0.75), (3, 0.75)])
 
 
 def test_the_page_shows_turns_and_curves(tmp_path) -> None:
@@ -63,7 +63,7 @@ def test_calls_are_shown_and_earn_nothing_by_turns() -> None:
     said = [{"role": "assistant", "content": "", "tool_calls": [call]}, {"role": "tool", "content": "2"}]
     row = {"turns": [*said, {"role": "assistant", "content": "It is 2."}], "output": "-"}
     held = episodes.of_rows(3, [row])
-    assert held == episodes.Episodes(3, [(1, 0.0), (2, 1.0)], [])
+    assert held == episodes.EpisodeStatistics(3, [(1, 0.0), (2, 1.0)], [])
     assert live_screen.spoken(row) == 'assistant: calculate({"expression": "1+1"}) | tool: 2 | assistant: It is 2.'
 
 

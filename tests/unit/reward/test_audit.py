@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from reward.audit import Auditor, AuditSpec, Verdict
+from reward.audit import Auditor, AuditSpec, AuditVerdict
 from tests.support.judge_server import JudgeServer, judge_of_sums
 from tests.support.judging import config
 
@@ -22,8 +22,11 @@ def score(data_source, solution_str, ground_truth, extra_info=None):
 
 
 def test_the_rule_of_a_row_and_one_that_is_named() -> None:
-    assert Auditor(AuditSpec("rule")).score([ROW]) == [Verdict(1.0)]
-    assert Auditor(AuditSpec("rule", "text")).score([ROW, {**ROW, "response": "42"}]) == [Verdict(0.0), Verdict(1.0)]
+    assert Auditor(AuditSpec("rule")).score([ROW]) == [AuditVerdict(1.0)]
+    assert Auditor(AuditSpec("rule", "text")).score([ROW, {**ROW, "response": "42"}]) == [
+        AuditVerdict(0.0),
+        AuditVerdict(1.0),
+    ]
 
 
 def test_an_answer_that_a_rule_cannot_score_says_why_and_is_not_0() -> None:

@@ -80,8 +80,8 @@ def test_a_run_without_a_checkpoint_starts_again(tmp_path) -> None:
         ({"RESUME": "x"}, "--resume x: no such run has a checkpoint; no run in {output} has one"),
         (
             {"RESUME": "{output}/checkpoints/sums/global_step_10"},
-            "--resume {output}/checkpoints/sums/global_step_10: sums has a newer checkpoint, of step 20, and would "
-            "lose it; go on from the older one in a run of its own: --run_name NAME",
+            "--resume {output}/checkpoints/sums/global_step_10: sums has a newer checkpoint, of step 20, and "
+            "would lose it; to start from the older one, give the new run a name: --run_name NAME",
         ),
         (
             {"RUN_NAME": "cut"},
@@ -97,7 +97,7 @@ def test_what_is_in_the_way(tmp_path, environ, complaint) -> None:
     _, faults = start(tmp_path, **{env: text.format(output=tmp_path) for env, text in environ.items()})
     assert faults[0].startswith(complaint.format(output=tmp_path, file=file))
     if "RUN_NAME" in environ:
-        assert faults[0].endswith(f"or: remove {file.parents[1]} to go on from step 10")
+        assert faults[0].endswith(f"or: remove {file.parents[1]} to continue from step 10")
     assert sorted(tmp_path.rglob("*")) == before
 
 
@@ -125,7 +125,9 @@ def test_what_matters_is_refused(small_model, compose_once, tmp_path, words, env
     faults = resume.faults(begin, plain(small_model, *words, **environ), tmp_path)
     assert len(faults) == 2
     assert faults[0].startswith(complaint)
-    assert faults[1].startswith("the checkpoint of step 10 in sums cannot go on so: leave out what differs")
+    assert faults[1].startswith(
+        "the checkpoint of step 10 in sums cannot be continued like this: leave out what differs"
+    )
 
 
 def test_another_model_is_refused_and_the_same_elsewhere_is_not(small_model, compose_once, tmp_path) -> None:
@@ -172,7 +174,7 @@ def test_as_a_person_meets_it(tmp_path, prefork) -> None:
     assert [line.split(":")[1].strip() for line in result.complaints] == [
         "--n_gpus was 2 and is 1 now",
         "--seed was 1 and is 2 now",
-        "the checkpoint of step 10 in sums cannot go on so",
+        "the checkpoint of step 10 in sums cannot be continued like this",
     ]
     assert [path for path in sorted(tmp_path.rglob("*")) if "cache" not in str(path)] == before
 
@@ -186,7 +188,7 @@ def test_a_run_that_is_complete_has_nothing_to_do(tmp_path, small_model, prefork
         assert result.status == 0, result.err
         done, hint = result.out.splitlines()[-2:]
         assert done == f"nothing to do: sums was trained to step 30; the model: {root / 'model'}"
-        assert hint == "with more --total_steps it goes on"
+        assert hint == "raise --total_steps to continue"
     assert [path for path in sorted(tmp_path.rglob("*")) if "cache" not in path.parts] == before
 
 
@@ -200,7 +202,7 @@ def test_going_on_says_what_changed_and_keeps_the_model_of_before(small_model, c
     config = resolved(small_model, 0, KL_COEF="0.01")
     go_on(resume.Start(root / "global_step_20", again=True), run, config)
     assert capsys.readouterr().out.splitlines() == [
-        "sums goes on after step 20",
+        "sums: continuing after step 20",
         "changed since it was last started: --kl_coef 0.001 -> 0.01",
     ]
     assert sorted(path.name for path in root.iterdir()) == ["global_step_20", "model-step-20"]
@@ -213,7 +215,7 @@ def test_two_launches_of_one_run(tmp_path, monkeypatch) -> None:
     settings = read_settings({"OUTPUT_DIR": str(tmp_path), "RUN_NAME": "one", "LR": "0.1"}, [], gpus=0)
     run = folders.new_run(settings)
     held = run.make_folders(settings)
-    with pytest.raises(UserError, match="--run_name one: this run is being trained; take another name"):
+    with pytest.raises(UserError, match="--run_name one: this run is being trained; use another name"):
         run.make_folders(settings)
     os.close(held)
     os.close(run.make_folders(settings))

@@ -80,7 +80,7 @@ def test_all_faults_are_found_at_once() -> None:
         ({"NNODES": "2"}, 0, "NNODES=2: give MASTER_ADDR too"),
         ({"NODE_RANK": "1"}, 0, "NODE_RANK=1: with NNODES=1 the ranks are 0 to 0"),
         ({"OFFLOAD": "none,ref"}, 0, "--offload none,ref: none and all stand alone"),
-        ({"RM_MODEL": "qwen-max"}, 0, "--rm_model: of no effect without --use_api_reward"),
+        ({"RM_MODEL": "qwen-max"}, 0, "--rm_model: no effect without --use_api_reward"),
         ({"USE_API_REWARD": "1", "RM_API_TYPE": "claude"}, 0, "--rm_api_type claude: give --rm_model too"),
         ({"USE_API_REWARD": "1", "RM_SCORING_PROMPT": "good?"}, 0, "--rm_scoring_prompt: it must hold {response}"),
         (
@@ -202,7 +202,7 @@ def test_overrides_that_verl_would_not_take(word, fault) -> None:
 
 def test_knobs_of_the_kits_trainer_with_another_one() -> None:
     (fault,) = faults({"KEEP": "1", "TARGET_KL": "0.1", "LR": "1e-5"}, "trainer.v1.trainer_mode=sync")
-    assert fault.startswith("--target_kl, --keep: of no effect with trainer.v1.trainer_mode=sync, which is ")
+    assert fault.startswith("--target_kl, --keep: no effect with trainer.v1.trainer_mode=sync, which is ")
     assert "trainer.max_actor_ckpt_to_keep" in fault
     assert read_settings({"LR": "1e-5"}, ["trainer.v1.trainer_mode=sync"], gpus=0)
     assert read_settings({"KEEP": "1"}, ["trainer.v1.trainer_mode=ppo_kit"], gpus=0)

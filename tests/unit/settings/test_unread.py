@@ -10,7 +10,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from trainer import ROOT
 from trainer.settings.verl_schema import settings_tree
-from trainer.settings.verl_schema.unread import is_unread, told
+from trainer.settings.verl_schema.unread import is_unread, unread_line
 
 # Of verl, what a run of this trainer does not import, and the dataclasses that name every setting.
 OTHERS = (
@@ -72,9 +72,9 @@ def test_every_setting_that_nothing_reads_is_known(words: set[str]) -> None:
 
 
 def test_they_are_told_in_a_line() -> None:
-    line = told(
+    line = unread_line(
         ["algorithm.use_pf_ppo=True", "+actor_rollout_ref.nccl_timeout=5", "actor_rollout_ref.actor.optim.lr=1"]
     )
     assert line.endswith(": algorithm.use_pf_ppo, actor_rollout_ref.nccl_timeout")
-    assert told(["algorithm.pf_ppo.weight_pow=2", "critic.model.lora.dropout_position=pre"]).count(",") == 2
-    assert told(["algorithm.gamma=1.0"]) == "" == told([])
+    assert unread_line(["algorithm.pf_ppo.weight_pow=2", "critic.model.lora.dropout_position=pre"]).count(",") == 1
+    assert unread_line(["algorithm.gamma=1.0"]) == "" == unread_line([])

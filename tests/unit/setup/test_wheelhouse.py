@@ -164,7 +164,7 @@ def test_no_network(kit, tmp_path) -> None:
     assert len(made.complaints) == 1
     assert "Connection refused" in made.complaints[0]
     assert "check the network, or pip's index settings (pip config list)" in made.complaints[0]
-    assert "the same command goes on" in made.complaints[0]
+    assert "run the same command again to continue" in made.complaints[0]
     assert [path.name for path in (tmp_path / "house/wheels").iterdir()] == []
 
 

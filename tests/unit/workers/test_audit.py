@@ -5,7 +5,7 @@ import math
 import pytest
 
 from reward.support.ranks import ranks, spearman
-from trainer.workers.audit.measures import Answer, Reference, components_of, measure
+from trainer.workers.audit.measures import AnswerMeasures, AuditBaseline, components_of, measure
 
 
 def test_ranks_and_their_correlation_with_ties() -> None:
@@ -17,18 +17,18 @@ def test_ranks_and_their_correlation_with_ties() -> None:
 
 
 def test_an_answer_without_a_verdict_counts_for_nothing_but_its_share() -> None:
-    answers = [Answer(1.0, 10.0, 0.0), Answer(0.0, 20.0, 0.5), Answer(9.0, 99.0, 0.9)]
-    found = measure(answers, [1.0, 0.0, None], Reference())
+    answers = [AnswerMeasures(1.0, 10.0, 0.0), AnswerMeasures(0.0, 20.0, 0.5), AnswerMeasures(9.0, 99.0, 0.9)]
+    found = measure(answers, [1.0, 0.0, None], AuditBaseline())
     assert found["audit/unscored_share"] == pytest.approx(1 / 3)
     assert (found["audit/samples"], found["audit/mean"], found["audit/proxy"]) == (2.0, 0.5, 0.5)
     assert (found["audit/length"], found["audit/repetition"], found["audit/rank_correlation"]) == (15.0, 0.25, 1.0)
-    assert measure(answers, [None] * 3, Reference()) == {"audit/samples": 0.0, "audit/unscored_share": 1.0}
+    assert measure(answers, [None] * 3, AuditBaseline()) == {"audit/samples": 0.0, "audit/unscored_share": 1.0}
 
 
 def test_drift_is_from_the_first_audit_and_outlives_a_restart() -> None:
-    before = [Answer(0.0, 10.0, 0.0, {"style": 1.0}), Answer(0.0, 14.0, 0.0, {"style": 1.0})]
-    after = [Answer(0.0, 20.0, 0.1, {"style": 3.0}), Answer(0.0, 24.0, 0.1, {"style": 3.0})]
-    reference, resumed = Reference(), Reference()
+    before = [AnswerMeasures(0.0, 10.0, 0.0, {"style": 1.0}), AnswerMeasures(0.0, 14.0, 0.0, {"style": 1.0})]
+    after = [AnswerMeasures(0.0, 20.0, 0.1, {"style": 3.0}), AnswerMeasures(0.0, 24.0, 0.1, {"style": 3.0})]
+    reference, resumed = AuditBaseline(), AuditBaseline()
     first = measure(before, [1.0, 0.0], reference)
     assert [first[f"audit/drift/{name}"] for name in ("length", "repetition", "style")] == [0.0, 0.0, 0.0]
     resumed.load_state_dict(reference.state_dict())

@@ -16,7 +16,7 @@ from data import tiny
 from environments.spec import EnvSpec
 from reward import entry
 from trainer.algorithm.finite_check import NonFiniteError
-from trainer.algorithm.options import Options
+from trainer.algorithm.options import AlgorithmOptions
 from trainer.driver import queue_samples, step
 from trainer.workers.rollout import rows
 from trainer.workers.rollout.finished import Finished
@@ -25,7 +25,7 @@ from trainer.workers.rollout.multi_turn.conversation import Limits
 from trainer.workers.rollout.multi_turn.episodes import Environment
 from trainer.workers.rollout.multi_turn.turn_tokens import TurnTokens
 from trainer.workers.rollout.queue_columns import Table
-from trainer.workers.rollout.sample_writer import Sample
+from trainer.workers.rollout.sample_writer import RolloutSample
 
 TOKENIZER = tiny.build_tokenizer()
 ROOM = Limits(response=400, turn=8)
@@ -77,12 +77,12 @@ class Client:
 
 def play(
     spec: EnvSpec, client: Any, seeds: Sequence[int] = (1,), limits: Limits = ROOM, is_part: bool = False
-) -> list[Sample]:
+) -> list[RolloutSample]:
     """Play an episode a seed; the samples in the order in which they ended."""
     ids = TOKENIZER.apply_chat_template(RULES, tokenize=True, add_generation_prompt=True, return_dict=False)
     rows = [{"uid": f"u{s}", "session_id": 0, "extra_info": {"seed": s}, "global_steps": 3} for s in seeds]
-    samples = [Sample(row, ids) for row in rows]
-    written: list[Sample] = []
+    samples = [RolloutSample(row, ids) for row in rows]
+    written: list[RolloutSample] = []
 
     async def run() -> None:
         environment = Environment(spec, limits, TurnTokens(TOKENIZER), TOKENIZER, is_part=is_part)
@@ -98,7 +98,7 @@ def play(
     return written
 
 
-def own_words(sample: Sample) -> str:
+def own_words(sample: RolloutSample) -> str:
     output = sample.output
     return TOKENIZER.decode([t for t, own in zip(output.response_ids, output.response_mask, strict=True) if own])
 
@@ -143,7 +143,7 @@ def test_turns_earn_on_their_last_token() -> None:
     assert [sampling["turn"] for sampling in client.sampling] == list(range(7))
 
 
-def scored(sample: Sample, composite: str) -> dict[str, Any]:
+def scored(sample: RolloutSample, composite: str) -> dict[str, Any]:
     """What a reward loop says of an episode, by the function that a run has it call."""
     row = rows.for_reward([sample.scored], [sample.scored_row]).non_tensor_batch
     words = TOKENIZER.decode(sample.scored.response_ids, skip_special_tokens=True)
@@ -160,7 +160,7 @@ def test_other_rewards_stand_beside_the_environments_own(cut: bool) -> None:
     (sample,) = play(spec, Client(["jump!", *PATH]), is_part=True)
     assert sample.scored_row is not None and "rm_scores" not in sample.of_tokens
     assert sample.scored_row["extra_info"]["episode_return"] == 0.75 - cut
-    assert TOKENIZER.decode(sample.scored.response_ids) == sample.words == "\n\n".join(["jump!", *PATH[: 6 - cut]])
+    assert TOKENIZER.decode(sample.scored.response_ids) == sample.text == "\n\n".join(["jump!", *PATH[: 6 - cut]])
     sample.take_score(scored(sample, composite))
     info, rewards = sample.output.extra_fields["reward_extra_info"], sample.of_tokens["rm_scores"]
     penalty = -1.0  # of a response at twice its limit and more
@@ -237,7 +237,7 @@ def test_what_the_queue_is_given_becomes_advantages(level: str, tmp_path: Path) 
     tensors["token_level_rewards"] = tensors["rm_scores"]
     data.non_tensor_batch["uid"] = np.array(["a", "b"], dtype=object)
     algorithm = OmegaConf.create({"adv_estimator": "gae", "gamma": 1.0, "lam": 1.0})
-    step.advantages(data, ["a", "b"], algorithm, Options(gae_level=level, whiten_advantages=False), 1)
+    step.advantages(data, ["a", "b"], algorithm, AlgorithmOptions(gae_level=level, whiten_advantages=False), 1)
     expected = torch.tensor([[1.0 - 0.25], [0.75 - 0.25]]).expand(2, width)
     torch.testing.assert_close(tensors["advantages"] * mask, expected * mask)
     tensors["values"][1, cut[1].bool()] = float("nan")

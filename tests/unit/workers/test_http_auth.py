@@ -13,7 +13,7 @@ from fastapi import FastAPI
 from verl.workers.rollout import utils
 
 from reward.model.architectures.adapter import Encoded
-from reward.model.serving.server import Server, headers
+from reward.model.serving.server import RewardModelServer, headers
 from reward.model.spec import RUN_KEY
 from reward.support.errors import GraderFailed
 from trainer import ROOT
@@ -52,10 +52,12 @@ async def asked(read: list[int]) -> tuple[float, dict[str, int]]:
         for path in paths
     }
     assert not read
-    server = Server(f"127.0.0.1:{port}", 10, 0, "", headers(RUN_KEY))
+    server = RewardModelServer(f"127.0.0.1:{port}", 10, 0, "", headers(RUN_KEY))
     score = await asyncio.to_thread(lambda: server.submit(Encoded((1, 2))).result(20))
     with pytest.raises(GraderFailed, match="401"):
-        await asyncio.to_thread(lambda: Server(f"127.0.0.1:{port}", 10, 0).submit(Encoded((1, 2))).result(20))
+        await asyncio.to_thread(
+            lambda: RewardModelServer(f"127.0.0.1:{port}", 10, 0).submit(Encoded((1, 2))).result(20)
+        )
     task.cancel()
     return score, found
 

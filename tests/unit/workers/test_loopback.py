@@ -62,7 +62,7 @@ def test_two_stores_of_a_process_at_one_port_are_one_as_torch_has_it() -> None:
 
 def test_an_address_that_is_translated_is_left_to_torch_and_said(caplog) -> None:
     assert loopback._listener("198.51.100.1", free_port()) is None  # RFC 5737: nobody has it
-    assert "all addresses: 198.51.100.1 is no address of this machine" in caplog.text
+    assert "all addresses: 198.51.100.1 is not an address of this machine" in caplog.text
     assert loopback._listener("a-name", free_port()) is None
 
 

@@ -19,7 +19,7 @@ from trainer.workers.rollout.multi_turn.call_format import CallFormat
 from trainer.workers.rollout.multi_turn.conversation import Limits
 from trainer.workers.rollout.multi_turn.tools import Tools
 from trainer.workers.rollout.multi_turn.turn_tokens import TurnTokens
-from trainer.workers.rollout.sample_writer import Sample
+from trainer.workers.rollout.sample_writer import RolloutSample
 
 TOKENIZER = tool_templates.tokenizer("hermes")
 SCHEMAS = [tool.schema for tool in load(["calculator"]).values()]
@@ -47,10 +47,12 @@ class Client:
             yield [(place, result)]
 
 
-def converse(script: Sequence[str], response: int = 2000, ends: bool = True, **limits: Any) -> tuple[Sample, Client]:
+def converse(
+    script: Sequence[str], response: int = 2000, ends: bool = True, **limits: Any
+) -> tuple[RolloutSample, Client]:
     prompt = TOKENIZER.apply_chat_template(ASKED, tools=SCHEMAS, add_generation_prompt=True, return_dict=False)
     row = {"uid": "u", "session_id": 0, "extra_info": {"index": 4}, "global_steps": 3, "raw_prompt": ASKED}
-    sample, client, written = Sample(row, prompt), Client(script, ends), list[Sample]()
+    sample, client, written = RolloutSample(row, prompt), Client(script, ends), list[RolloutSample]()
 
     async def run() -> None:
         calls = await CallFormat.of(TOKENIZER, SCHEMAS, {})

@@ -83,7 +83,9 @@ class _Compare(torch.autograd.Function):  # type: ignore[misc]
             chosen = labels[rows].unsqueeze(-1)
             log_p = _log_softmax(hidden[rows], weight, bias, temperature[rows])
             log_q = _log_softmax(ref_hidden[rows], ref_weight, ref_bias, temperature[rows])
-            log_probs, ref_log_probs = (each.gather(-1, chosen).squeeze(-1) for each in (log_p, log_q))
+            log_probs, ref_log_probs = (
+                log_probs_of_model.gather(-1, chosen).squeeze(-1) for log_probs_of_model in (log_p, log_q)
+            )
             p = log_p.exp()
             entropy = -torch.linalg.vecdot(p, log_p)
             divergence = torch.linalg.vecdot(p, log_q.neg_().add_(log_p))
@@ -111,7 +113,7 @@ class _Compare(torch.autograd.Function):  # type: ignore[misc]
             log_p = _log_softmax(hidden[rows], weight, bias, temperature[rows])
             log_q = _log_softmax(ref_hidden[rows], ref_weight, ref_bias, temperature[rows])
             by_log_probs, by_entropy, by_kl, entropy, divergence = (
-                each[rows].unsqueeze(-1) for each in (of_log_probs, of_entropy, of_kl, entropies, divergences)
+                column[rows].unsqueeze(-1) for column in (of_log_probs, of_entropy, of_kl, entropies, divergences)
             )
             # grad = p (by_kl (log p - log q - KL) - by_entropy (log p + H) - by_log_probs) + by_log_probs onehot
             grad = log_q.neg_().add_(log_p).sub_(divergence).mul_(by_kl)

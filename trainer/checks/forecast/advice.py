@@ -24,12 +24,12 @@ def fits(model: ModelSize, run: RunSize, device_bytes: int) -> bool:
 
 def suggestion(model: ModelSize, run: RunSize, device_bytes: int) -> str:
     """Return the first change with which the run fits, cheapest in time first; of several, all up to there."""
-    words: list[str] = []
+    advice: list[str] = []
     for text, changed in _changes(model, run, device_bytes):
-        words.append(text)
+        advice.append(text)
         run = changed
         if fits(model, run, device_bytes):
-            return " ".join(words)
+            return " ".join(advice)
     if run.device == "cpu":  # all ranks share one memory
         return "a smaller model" + ", or fewer ranks (--n_gpus)" * (run.local_ranks > 1)
     return "a smaller model, or more GPUs"

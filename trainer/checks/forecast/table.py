@@ -13,11 +13,11 @@ GIB = 1 << 30
 
 def summary(model: ModelSize, run: RunSize, device_bytes: int | None) -> str:
     """Return what a run takes of memory and disk, in the words of its plan; ``device_bytes`` as in ``lines``."""
-    words = f"{host_memory(model, run) / GIB:.1f} GiB of memory and {disk(model, run) / GIB:.1f} GiB of disk"
+    host = f"{host_memory(model, run) / GIB:.1f} GiB of memory and {disk(model, run) / GIB:.1f} GiB of disk"
     if run.device == "cpu":
-        return words
+        return host
     peaks_of_gpu = on_device(model, run, device_bytes) if device_bytes else peaks(of_rank(model, run))
-    return f"{max(peaks_of_gpu.values()) / GIB:.1f} GiB of each GPU, {words}"
+    return f"{max(peaks_of_gpu.values()) / GIB:.1f} GiB of each GPU, {host}"
 
 
 def lines(model: ModelSize, run: RunSize, device_bytes: int | None) -> Iterator[str]:

@@ -32,9 +32,9 @@ def schemas(settings: Settings) -> list[Schema]:
         try:
             await boxes.start("check")
             if "python" in tools.sources:
-                (told,) = await boxes.call("check", [Call("python", json.dumps({"code": "6 * 7"}))])
-                if told != "42":
-                    raise ToolsFault(f"--tools python: {told}; docs/security.md says what its sandbox needs")
+                (answer,) = await boxes.call("check", [Call("python", json.dumps({"code": "6 * 7"}))])
+                if answer != "42":
+                    raise ToolsFault(f"--tools python: {answer}; docs/security.md says what its sandbox needs")
         finally:
             await boxes.shutdown()
 
@@ -53,24 +53,24 @@ def schemas(settings: Settings) -> list[Schema]:
         raise UserError(*fault.faults) from None
 
 
-def require_calls(command: str, called: str, folder: str, told: list[Schema]) -> None:
+def require_calls(command: str, called: str, folder: str, schemas: list[Schema]) -> None:
     """Check that a model can call tools, where there are any.
 
     Raises:
         UserError: its chat template has no place for them.
     """
-    if told:
+    if schemas:
         tokenizer = transformers().AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
-        if fault := template_fault(tokenizer, told, {}):
+        if fault := template_fault(tokenizer, schemas, {}):
             raise UserError(f"{command}: {shown(called)}: {fault}")
 
 
-def template_fault(tokenizer: Any, told: list[Schema], template_kwargs: Mapping[str, Any]) -> str:
+def template_fault(tokenizer: Any, schemas: list[Schema], template_kwargs: Mapping[str, Any]) -> str:
     """Return why a model with this tokenizer can call no tools; empty where it can."""
     from trainer.workers.rollout.multi_turn.call_format import CallFormat  # brings verl
 
     try:
-        asyncio.run(CallFormat.of(tokenizer, told, template_kwargs))
+        asyncio.run(CallFormat.of(tokenizer, schemas, template_kwargs))
     except ValueError as error:
         return str(error)
     return ""

@@ -16,11 +16,11 @@ from trainer.workers.rollout.finished import Finished, as_finished
 from trainer.workers.rollout.multi_turn.batch import Player
 from trainer.workers.rollout.multi_turn.conversation import Limits
 from trainer.workers.rollout.multi_turn.setting import Setting
-from trainer.workers.rollout.sample_writer import Sample
+from trainer.workers.rollout.sample_writer import RolloutSample
 from trainer.workers.rollout.server import TOKENS_ONLY
 
 
-class Prompt(NamedTuple):
+class TokenizedPrompt(NamedTuple):
     """The tokens of a prompt, and its row of the data."""
 
     ids: list[int]
@@ -41,11 +41,11 @@ class EngineClient:
             yield finished
 
     async def _generate(self, ids: list[int], sampling: Mapping[str, Any]) -> TokenOutput:
-        said: list[int] = []
+        reply_ids: list[int] = []
         parameters = SamplingParams(**{**sampling, **TOKENS_ONLY})
         async for output in self._engine.generate({"prompt_token_ids": ids}, parameters, uuid4().hex):
-            said = list(output.outputs[0].token_ids)
-        return TokenOutput(token_ids=said)
+            reply_ids = list(output.outputs[0].token_ids)
+        return TokenOutput(token_ids=reply_ids)
 
 
 def setting(job: Job) -> Setting:
@@ -54,7 +54,7 @@ def setting(job: Job) -> Setting:
 
 
 def run(
-    job: Job, talk: Setting, engine: dict[str, Any], tokenizer: Any, prompts: Mapping[int, Prompt], tell: Tell
+    job: Job, talk: Setting, engine: dict[str, Any], tokenizer: Any, prompts: Mapping[int, TokenizedPrompt], tell: Tell
 ) -> None:
     """Hold ``job.n`` conversations for each prompt, and ``tell`` those that are over."""
 
@@ -63,12 +63,12 @@ def run(
             await talk.partner(tokenizer), EngineClient(AsyncLLM.from_engine_args(AsyncEngineArgs(**engine)))
         )
         samples = {
-            (row, session): Sample(_row(prompt.row, row, session), prompt.ids)
+            (row, session): RolloutSample(_row(prompt.row, row, session), prompt.ids)
             for row, prompt in prompts.items()
             for session in range(job.n)
         }
 
-        def request(sample: Sample, turn: int) -> dict[str, Any]:
+        def request(sample: RolloutSample, turn: int) -> dict[str, Any]:
             place = (int(sample.row["uid"]), int(sample.row["session_id"]))
             seed = sample_seed(job.seed, 0, *place, f"turn {turn}")
             return {"temperature": job.temperature, "seed": seed, "logprobs": None}
@@ -82,14 +82,14 @@ def _row(row: Mapping[str, Any], number: int, session: int) -> dict[str, Any]:
     return {**row, "uid": str(number), "session_id": session, "global_steps": 0, "raw_prompt": row["prompt"]}
 
 
-def _line(sample: Sample) -> dict[str, Any]:
+def _line(sample: RolloutSample) -> dict[str, Any]:
     row = int(sample.row["uid"])
     if sample.output is None:
         return {"row": row, "error": "the model said nothing"}
     info = {**sample.info, **sample.output.extra_fields.get("reward_extra_info", {})}
     return {
         "row": row,
-        "response": sample.words,
+        "response": sample.text,
         "tokens": len(sample.scored.response_ids) if sample.scored else sum(sample.output.response_mask),
         "truncated": bool(info.get("episode/cut", 0.0)),
         "turns": sample.turns,

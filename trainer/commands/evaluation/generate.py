@@ -57,7 +57,7 @@ def answer(job: Job) -> None:
         if setting is None:
             _answer(job, engine, {row: ids[row] for row in fits}, tell)
         else:
-            asked = {row: converse.Prompt(ids[row], rows[row]) for row in fits}
+            asked = {row: converse.TokenizedPrompt(ids[row], rows[row]) for row in fits}
             converse.run(job, setting, engine, tokenizer, asked, tell)
 
 

@@ -75,7 +75,7 @@ def episodes(results: Sequence[Mapping[str, Any]], optimum: str = "") -> list[st
     held = [result for result in results if all(name in result for name in names)]
     if not names or not held:
         return []
-    means = [f"{name.removeprefix(EPISODE)} {sum(each[name] for each in held) / len(held):.3g}" for name in names]
+    means = [f"{name.removeprefix(EPISODE)} {sum(scores[name] for scores in held) / len(held):.3g}" for name in names]
     return [", ".join([f"means of {len(held):,} conversations: {means[0]}", *means[1:], *filter(None, [optimum])])]
 
 

@@ -67,13 +67,15 @@ def _heads(config: Mapping[str, Any], heads: int, hidden: int) -> dict[str, Any]
     shared = config.get("num_key_value_heads") or heads
     if not isinstance(shared, int) or heads % shared:
         raise CutError(f"num_attention_heads is {heads}, which {shared} num_key_value_heads do not divide")
-    own = config.get("head_dim") or 0
-    if not own and hidden % heads:
+    head_dim = config.get("head_dim") or 0
+    if not head_dim and hidden % heads:
         raise CutError(f"hidden_size is {hidden}, which {heads} num_attention_heads do not divide")
-    size = int(own or hidden // heads)
+    size = int(head_dim or hidden // heads)
     count = min(heads, max(2, HIDDEN // size))
     count -= count % 2 if count > 1 else 0  # two query heads a key head, where the model shares
-    is_free = bool(own) and own * heads != hidden  # the width of Gemma and of some Qwen 3 is no product of heads
+    is_free = (
+        bool(head_dim) and head_dim * heads != hidden
+    )  # the width of Gemma and of some Qwen 3 is no product of heads
     width = min(hidden, HIDDEN) if is_free else count * size
     cut_heads = {"num_attention_heads": count, "hidden_size": width}
     if config.get("num_key_value_heads") is not None:

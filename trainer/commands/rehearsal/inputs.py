@@ -17,7 +17,7 @@ from trainer.checks.forecast import table
 from trainer.checks.forecast.run import RunSize
 from trainer.checks.run_checks import run_checks
 from trainer.commands.rehearsal import miniature, run_settings
-from trainer.commands.rehearsal.miniature import Architecture, Source
+from trainer.commands.rehearsal.miniature import Architecture, ModelSource
 from trainer.composition import environment_spec
 from trainer.settings.batch_shape import Shape
 from trainer.settings.batch_shape_rules import shape_faults
@@ -31,14 +31,14 @@ CLASSIFIER = "ForSequenceClassification"  # how transformers' classes are called
 class Inputs:
     """The real run, as far as it can be known without its weights and its devices."""
 
-    policy: Source
+    policy: ModelSource
     architecture: Architecture
     files: tuple[Path, Path]  # prompts to train on, and held out
     config: DictConfig
     forecast: tuple[str, ...]
     warnings: tuple[str, ...] = ()
-    reward_model: Source | None = None
-    critic: Source | None = None
+    reward_model: ModelSource | None = None
+    critic: ModelSource | None = None
 
 
 def read(settings: Settings, say: Callable[[str], None]) -> Inputs:
@@ -50,13 +50,13 @@ def read(settings: Settings, say: Callable[[str], None]) -> Inputs:
     dry = settings.having(DRY_RUN=True)
     result = run_checks(dry, lambda line: None, Path("/tmp/ppo-kit-rehearsal"), make=False)
     faults = preflight.fatal(settings, result.findings)
-    policy = Source(settings.text("MODEL_PATH"), "model")
+    policy = ModelSource(settings.text("MODEL_PATH"), "model")
     rewards, critic = _reward_model(settings), _critic(settings)
     architecture, model, files = None, None, None
     try:
         cache, seed = settings.output / "cache" / "models", settings.integer("SEED")
         model = models.find(policy.name, cache, seed, say, True, *environment_spec.of_model(settings))
-        policy = Source(model.path, "model")
+        policy = ModelSource(model.path, "model")
         architecture = miniature.read(policy)
     except ModelError as error:
         faults.append(str(error))
@@ -98,11 +98,11 @@ def _forecast(model: models.Model, config: DictConfig) -> tuple[str, ...]:
     return tuple(table.lines(size, RunSize.of_config(config), None)) if size is not None else ()
 
 
-def _reward_model(settings: Settings) -> Source | None:
+def _reward_model(settings: Settings) -> ModelSource | None:
     """Return the reward model that gets a miniature: one that no running server holds."""
     if not settings.reward.by_model or settings.text("RM_URL"):
         return None
-    return Source(settings.text("REWARD_MODEL_PATH"), "reward_model", scores=True)
+    return ModelSource(settings.text("REWARD_MODEL_PATH"), "reward_model", scores=True)
 
 
 def _has_own_head(settings: Settings, name: str) -> bool:
@@ -110,7 +110,7 @@ def _has_own_head(settings: Settings, name: str) -> bool:
     return not name.endswith(CLASSIFIER) and not settings.text("RM_ADAPTER")
 
 
-def _critic(settings: Settings) -> Source | None:
+def _critic(settings: Settings) -> ModelSource | None:
     """Return the critic's own model, where an override names one."""
     name = run_settings.critic_of(settings)
-    return Source(name, run_settings.CRITIC_PATH) if name else None
+    return ModelSource(name, run_settings.CRITIC_PATH) if name else None

@@ -21,7 +21,7 @@ PROVEN = ("gemma2", "llama", "mistral", "phi3", "qwen2", "qwen3")
 
 
 @dataclass(frozen=True)
-class Source:
+class ModelSource:
     """A model as its miniature needs it: ``name`` is a folder or of the hub, ``flag`` what names it."""
 
     name: str
@@ -44,7 +44,7 @@ class Architecture:
     head_size: int
 
 
-def read(source: Source) -> Architecture:
+def read(source: ModelSource) -> Architecture:
     """Look at a model's configuration and tokenizer.
 
     Raises:
@@ -68,7 +68,7 @@ def read(source: Source) -> Architecture:
     return architecture
 
 
-def _config(source: Source) -> Any:
+def _config(source: ModelSource) -> Any:
     """Return transformers' configuration of a model.
 
     Raises:
@@ -106,7 +106,7 @@ def library_version() -> str:
     return str(transformers().__version__)
 
 
-def _tokenizer_faults(source: Source) -> list[str]:
+def _tokenizer_faults(source: ModelSource) -> list[str]:
     try:
         tokenizer = transformers().AutoTokenizer.from_pretrained(source.name, trust_remote_code=False)
     except Exception as error:  # of a stranger's files
@@ -120,7 +120,7 @@ def _tokenizer_faults(source: Source) -> list[str]:
     return []
 
 
-def write(source: Source, target: Path, seed: int) -> int:
+def write(source: ModelSource, target: Path, seed: int) -> int:
     """Write the miniature to the folder ``target``; return its number of parameters."""
     import torch
 
@@ -141,21 +141,21 @@ def write(source: Source, target: Path, seed: int) -> int:
     return int(model.num_parameters())
 
 
-def _small(source: Source) -> Any:
+def _small(source: ModelSource) -> Any:
     config = _config(source)
     small, names = cut(_standard(config)), dict(config.attribute_map)
-    made = type(config).from_dict({names.get(name, name): value for name, value in small.items()})
-    made.dtype = "float32"
-    return made
+    config_cut = type(config).from_dict({names.get(name, name): value for name, value in small.items()})
+    config_cut.dtype = "float32"
+    return config_cut
 
 
 def _standard(config: Any) -> dict[str, Any]:
     """Return a configuration by the standard names of transformers; GPT-2 writes ``n_layer`` and its like."""
-    own = {written: name for name, written in config.attribute_map.items()}
-    return {own.get(name, name): value for name, value in config.to_dict().items()}
+    standard_names = {written: name for name, written in config.attribute_map.items()}
+    return {standard_names.get(name, name): value for name, value in config.to_dict().items()}
 
 
-def _stand_in(source: Source, tokenizer: Any) -> Any:
+def _stand_in(source: ModelSource, tokenizer: Any) -> Any:
     """Return a plain Llama with the vocabulary of ``source``."""
     vocabulary = max(len(tokenizer), int(getattr(_read_config(source), "vocab_size", 0) or 0))
     sizes = {"hidden_size": 128, "intermediate_size": 256, "num_hidden_layers": 2}
@@ -164,11 +164,11 @@ def _stand_in(source: Source, tokenizer: Any) -> Any:
     return transformers().LlamaConfig(vocab_size=vocabulary, num_labels=1, **sizes, **heads, **tokens)
 
 
-def _read_config(source: Source) -> Any:
+def _read_config(source: ModelSource) -> Any:
     return transformers().AutoConfig.from_pretrained(source.name, trust_remote_code=False)
 
 
-def _generation_config(source: Source, model: Any) -> Any:
+def _generation_config(source: ModelSource, model: Any) -> Any:
     """Return what the model says of ends of answers and of sampling, where it has a file for that."""
     try:
         return transformers().GenerationConfig.from_pretrained(source.name)
@@ -176,11 +176,11 @@ def _generation_config(source: Source, model: Any) -> Any:
         return model.generation_config
 
 
-def dump_job(source: Source, target: Path, seed: int, path: Path) -> None:
+def dump_job(source: ModelSource, target: Path, seed: int, path: Path) -> None:
     """Write what ``write`` is to be called with."""
     path.write_text(json.dumps({"source": asdict(source), "target": str(target), "seed": seed}), encoding="utf-8")
 
 
 if __name__ == "__main__":
     job = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
-    print(f"parameters {write(Source(**job['source']), Path(job['target']), job['seed'])}")
+    print(f"parameters {write(ModelSource(**job['source']), Path(job['target']), job['seed'])}")

@@ -19,7 +19,7 @@ from trainer import ROOT
 from trainer.checks import preflight
 from trainer.commands.rehearsal.stages import Stage
 from trainer.composition import compose, config_environment
-from trainer.composition.run_plan import Plan
+from trainer.composition.run_plan import RunPlan
 from trainer.runs.folders import Run
 from trainer.runs.stack_versions import installed
 from trainer.settings.knobs import with_trait
@@ -64,7 +64,7 @@ def fingerprint(settings: Settings) -> str:
     return hashlib.sha256(text.encode(errors="replace")).hexdigest()
 
 
-def _config(settings: Settings, plan: Plan) -> Any:
+def _config(settings: Settings, plan: RunPlan) -> Any:
     """Return verl's configuration as plain data, for a run and temporary files of fixed names."""
     run = Run("rehearsal", settings.output / "runs" / "rehearsal", settings.output / "checkpoints" / "rehearsal")
     config = compose.resolve(config_environment.of_config(settings, plan, run, Path("/tmp/ppo-kit")), settings)

@@ -13,7 +13,7 @@ from trainer.checks.software import CPU_HEAD_SIZES
 from trainer.commands.evaluation.job import Job
 from trainer.commands.rehearsal import miniature, run_settings
 from trainer.commands.rehearsal.inputs import Inputs
-from trainer.commands.rehearsal.miniature import Source
+from trainer.commands.rehearsal.miniature import ModelSource
 from trainer.commands.rehearsal.run_settings import KILLED_AFTER, STEPS, Miniatures
 from trainer.commands.rehearsal.stages import NOT, Rehearsal, StageFailed
 from trainer.commands.rehearsal.training import Training, run_command
@@ -37,16 +37,16 @@ def rehearse(settings: Settings, real: Inputs, folder: Path, rehearsal: Rehearsa
     cache.mkdir(parents=True, exist_ok=True)
     (folder / "cache").symlink_to(cache)  # what vLLM has compiled, and the answers of a judge
     try:
-        made = _miniatures(settings, real, folder, rehearsal)
+        miniatures = _miniatures(settings, real, folder, rehearsal)
     except StageFailed:
         rehearsal.skip((*MINIATURES[3:], *TRAINING, *AFTERWARDS), "there is nothing to train")
         return
-    knobs = run_settings.environment(settings, made, folder, RUN)
-    run = Training(knobs, run_settings.overrides(settings, made), folder / "runs" / RUN, folder)
+    knobs = run_settings.environment(settings, miniatures, folder, RUN)
+    run = Training(knobs, run_settings.overrides(settings, miniatures), folder / "runs" / RUN, folder)
     try:
         _train(run, rehearsal)
     except StageFailed:
-        rehearsal.skip((*TRAINING, *AFTERWARDS), "the stage before it is at fault")
+        rehearsal.skip((*TRAINING, *AFTERWARDS), "an earlier stage failed")
         return
     finally:
         run.stop(traces)
@@ -62,14 +62,16 @@ def _miniatures(settings: Settings, real: Inputs, folder: Path, rehearsal: Rehea
     """Make what stands in for the models and the data."""
     seed = settings.integer("SEED")
 
-    def make(stage: str, source: Source) -> Path:
+    def make(stage: str, source: ModelSource) -> Path:
         target = folder / stage.replace(" ", "_")
         with rehearsal.stage(stage) as row:
             job = folder / f"{target.name}.json"
             miniature.dump_job(source, target, seed, job)
-            said = run_command([f"{HERE}.miniature", str(job)], {}, job.with_suffix(".log"))
+            lines = run_command([f"{HERE}.miniature", str(job)], {}, job.with_suffix(".log"))
             config = json.loads((target / "config.json").read_text(encoding="utf-8"))
-            row.text = f"{config['architectures'][0]}, {_parameters(said)}: random weights, vocabulary of {source.name}"
+            row.text = (
+                f"{config['architectures'][0]}, {_parameters(lines)}: random weights, vocabulary of {source.name}"
+            )
         return target
 
     policy = make("policy", real.policy)
@@ -91,14 +93,14 @@ def _miniatures(settings: Settings, real: Inputs, folder: Path, rehearsal: Rehea
     if reason:
         rehearsal.add("rollout", NOT, f"of {real.architecture.name}: {reason}; a Llama with its tokenizer stands in")
         with suppress(StageFailed), rehearsal.stage("own updates") as row:
-            words = [f"{HERE}.load_back", str(policy), str(folder / "own_updates")]
-            row.text = run_command(words, {}, folder / "own_updates.log")[-1]
-        policy = make("stand-in", Source(real.policy.name, real.policy.flag, stand_in=True))
+            command = [f"{HERE}.load_back", str(policy), str(folder / "own_updates")]
+            row.text = run_command(command, {}, folder / "own_updates.log")[-1]
+        policy = make("stand-in", ModelSource(real.policy.name, real.policy.flag, stand_in=True))
     return Miniatures(policy, train_file, val_file, reward_model, critic)
 
 
-def _parameters(said: list[str]) -> str:
-    count = next(line.split()[1] for line in said if line.startswith("parameters "))
+def _parameters(lines: list[str]) -> str:
+    count = next(line.split()[1] for line in lines if line.startswith("parameters "))
     return f"{int(count) / 1e6:,.1f}M parameters"
 
 
@@ -132,7 +134,7 @@ def _train(run: Training, rehearsal: Rehearsal) -> None:
         row.text = f"{run.nodes} node{'s' * (run.nodes > 1)}: Ray, {run_settings.RANKS} ranks, vLLM on each"
     with rehearsal.stage(f"step {KILLED_AFTER}") as row:
         run.wait(lambda _: KILLED_AFTER in _metrics(run))
-        row.text = _told(_metrics(run)[KILLED_AFTER])
+        row.text = _step_text(_metrics(run)[KILLED_AFTER])
     with rehearsal.stage("checkpoint"):
         run.wait(_has("checkpoint", step=KILLED_AFTER))
     with rehearsal.stage("kill") as row:
@@ -147,7 +149,7 @@ def _train(run: Training, rehearsal: Rehearsal) -> None:
         row.text = f"went on after step {step}"
     with rehearsal.stage(f"steps to {STEPS}") as row:
         run.wait(_has("checkpoint", step=STEPS))
-        row.text = _told(_metrics(run).get(STEPS, {}))
+        row.text = _step_text(_metrics(run).get(STEPS, {}))
     with rehearsal.stage("export"):
         run.end()
 
@@ -166,7 +168,7 @@ def _metrics(run: Training) -> Mapping[int, dict[str, Any]]:
     return dict(metrics_file.rows(path.read_text(encoding="utf-8").splitlines()))
 
 
-def _told(metrics: Mapping[str, Any]) -> str:
+def _step_text(metrics: Mapping[str, Any]) -> str:
     """Return what a step was about, from its metrics.
 
     Raises:
@@ -186,5 +188,5 @@ def _use(knobs: Mapping[str, str], folder: Path, rehearsal: Rehearsal) -> None:
     with suppress(StageFailed), rehearsal.stage("load back") as row:
         row.text = run_command([f"{HERE}.load_back", str(model)], {}, folder / "load_back.log")[-1]
     with suppress(StageFailed), rehearsal.stage("eval") as row:
-        said = run_command(["trainer", "eval", RUN], place, folder / "eval.log")
-        row.text = next((line for line in said if "answering" in line), "")
+        lines = run_command(["trainer", "eval", RUN], place, folder / "eval.log")
+        row.text = next((line for line in lines if "answering" in line), "")

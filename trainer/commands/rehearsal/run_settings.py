@@ -43,16 +43,16 @@ class Miniatures:
     critic: Path | None = None
 
 
-def environment(settings: Settings, made: Miniatures, output: Path, name: str) -> dict[str, str]:
+def environment(settings: Settings, miniatures: Miniatures, output: Path, name: str) -> dict[str, str]:
     """Return the knobs of the rehearsal as env vars; those of the real run that are not cut are among them."""
     texts = {env: as_env(value) for env, value in settings.values.items() if _is_kept(settings, env)}
     texts = {env: "none" if text == "null" else text for env, text in texts.items()}
     nodes = min(2, settings.integer("NNODES"))
     judged = is_judged(settings)
-    own = {
-        "MODEL_PATH": str(made.policy),
-        "DATA": str(made.train_file),
-        "VAL_DATA": str(made.val_file),
+    changed = {
+        "MODEL_PATH": str(miniatures.policy),
+        "DATA": str(miniatures.train_file),
+        "VAL_DATA": str(miniatures.val_file),
         "DEVICE": "cpu",
         "DTYPE": precision(settings),
         "N_GPUS": str(RANKS // nodes),
@@ -69,16 +69,16 @@ def environment(settings: Settings, made: Miniatures, output: Path, name: str) -
         "RUN_NAME": name,
     }
     if settings.text("ENV_NAME"):  # its episodes are the data
-        del own["DATA"], own["VAL_DATA"]
-        own["MAX_TURN_TOKENS"] = str(min(CONVERSATION_TOKENS // 2, settings.integer("MAX_TURN_TOKENS")))
-        own["ENV_EPISODES"] = str(min(PROMPTS * STEPS, settings.integer("ENV_EPISODES")))
+        del changed["DATA"], changed["VAL_DATA"]
+        changed["MAX_TURN_TOKENS"] = str(min(CONVERSATION_TOKENS // 2, settings.integer("MAX_TURN_TOKENS")))
+        changed["ENV_EPISODES"] = str(min(PROMPTS * STEPS, settings.integer("ENV_EPISODES")))
     if settings.text("ENV_NAME") or settings.text("TOOLS"):
-        own["MAX_RESPONSE_LENGTH"] = str(min(CONVERSATION_TOKENS, settings.integer("MAX_RESPONSE_LENGTH")))
+        changed["MAX_RESPONSE_LENGTH"] = str(min(CONVERSATION_TOKENS, settings.integer("MAX_RESPONSE_LENGTH")))
     if nodes > 1:
-        own["MASTER_ADDR"] = "127.0.0.1"
-    if made.reward_model is not None:
-        own["REWARD_MODEL_PATH"] = str(made.reward_model)
-    return texts | own
+        changed["MASTER_ADDR"] = "127.0.0.1"
+    if miniatures.reward_model is not None:
+        changed["REWARD_MODEL_PATH"] = str(miniatures.reward_model)
+    return texts | changed
 
 
 def _is_kept(settings: Settings, env: str) -> bool:
@@ -86,7 +86,7 @@ def _is_kept(settings: Settings, env: str) -> bool:
     if env in LEFT_OUT or env in with_trait("launch") | with_trait("node"):
         return False
     knob = next(knob for knob in load_knobs() if knob.env == env)
-    if env in settings.given:
+    if env in settings.explicit:
         return as_env(settings.values[env]) != AUTO
     return bool(knob.tiny) and knob.parse(knob.tiny) == settings.values[env]
 
@@ -101,12 +101,12 @@ def is_judged(settings: Settings) -> bool:
     return settings.reward.kind == "judge" or "judge_score" in settings.reward.weights
 
 
-def overrides(settings: Settings, made: Miniatures) -> list[str]:
+def overrides(settings: Settings, miniatures: Miniatures) -> list[str]:
     """Return the raw overrides of the real run that its rehearsal takes."""
-    words = [word for word in settings.overrides if not _is_of_device(word)]
-    if made.critic is None:
-        return words
-    return [f"{CRITIC_PATH}={made.critic}" if _key(word) == CRITIC_PATH else word for word in words]
+    kept = [word for word in settings.overrides if not _is_of_device(word)]
+    if miniatures.critic is None:
+        return kept
+    return [f"{CRITIC_PATH}={miniatures.critic}" if _key(word) == CRITIC_PATH else word for word in kept]
 
 
 def critic_of(settings: Settings) -> str:
@@ -142,7 +142,7 @@ def cuts(settings: Settings) -> Iterator[str]:
             yield f"{word} {real} -> {sizes[env]}"
     steps = settings.integer_or_none("TOTAL_STEPS")
     yield f"steps {'of all epochs' if steps is None else steps} -> {STEPS}, a checkpoint at each"
-    gone = [f"--{knob.flag}" for knob in load_knobs() if knob.env in LEFT_OUT & settings.given]
+    gone = [f"--{knob.flag}" for knob in load_knobs() if knob.env in LEFT_OUT & settings.explicit]
     gone += [word for word in settings.overrides if _is_of_device(word)]
     if gone:
         yield f"without {' '.join(gone)}"

@@ -27,16 +27,16 @@ POLL = 0.5
 
 def clean_environment(knobs: Mapping[str, str]) -> dict[str, str]:
     """Return this process's environment with other ``knobs``; secrets and a person's own env vars stay."""
-    own = {knob.env for knob in load_knobs()} | {"KIT_GIVEN", "KIT_UNKNOWN"}
-    return {env: text for env, text in os.environ.items() if env not in own} | dict(knobs)
+    knob_envs = {knob.env for knob in load_knobs()} | {"KIT_GIVEN", "KIT_UNKNOWN"}
+    return {env: text for env, text in os.environ.items() if env not in knob_envs} | dict(knobs)
 
 
 class Training:
     """The launchers of one run, one a node; ``folder`` is the run's, ``logs`` what each of them says."""
 
-    def __init__(self, environment: Mapping[str, str], words: Sequence[str], folder: Path, logs: Path) -> None:
+    def __init__(self, environment: Mapping[str, str], arguments: Sequence[str], folder: Path, logs: Path) -> None:
         self.nodes = int(environment["NNODES"])
-        self.environment, self.words, self.folder, self.logs = dict(environment), list(words), folder, logs
+        self.environment, self.arguments, self.folder, self.logs = dict(environment), list(arguments), folder, logs
         self.launchers: list[subprocess.Popen[bytes]] = []
         self._events_start = 0
 
@@ -53,7 +53,7 @@ class Training:
             with redact.open_log(self.log(rank)) as log:
                 self.launchers.append(
                     subprocess.Popen(
-                        [sys.executable, "-m", "trainer", *self.words],
+                        [sys.executable, "-m", "trainer", *self.arguments],
                         stdin=subprocess.DEVNULL,
                         stdout=log,
                         stderr=subprocess.STDOUT,
@@ -88,7 +88,7 @@ class Training:
             ]  # a worker node ends before the head node, with 0
             if (any(statuses) or None not in statuses) and not is_over(self.news()):
                 raise StageFailed(self.fault())
-            if (now := self._said()) != size:
+            if (now := self._output_bytes()) != size:
                 size, since = now, time.monotonic()
             if time.monotonic() - since > SILENT:
                 raise StageFailed(f"nothing has happened for {SILENT:.0f} s; its log: {self.folder / 'train.log'}")
@@ -116,10 +116,13 @@ class Training:
         for launcher in self.launchers:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 launcher.wait(ENDS)
-        left = psutil.wait_procs(family, timeout=ENDS)[1]
-        names = {process.name() for process in left if process.is_running()}
+        survivors = psutil.wait_procs(family, timeout=ENDS)[1]
+        names = {process.name() for process in survivors if process.is_running()}
         if names:
-            raise StageFailed(f"{ENDS:.0f} s after the launcher was killed there still are {', '.join(sorted(names))}")
+            raise StageFailed(
+                f"{ENDS:.0f} s after the launcher was killed these processes are still running: "
+                f"{', '.join(sorted(names))}"
+            )
 
     def stop(self, traces: processes.Traces) -> None:
         """End whatever is left of the run, as at Ctrl-C."""
@@ -136,7 +139,7 @@ class Training:
         texts = [self.log(rank).read_text(encoding="utf-8", errors="replace") for rank in range(self.nodes)]
         return cause_of("\n".join(texts)) + f" (log: {self.folder / 'train.log'})"
 
-    def _said(self) -> int:
+    def _output_bytes(self) -> int:
         files = [self.folder / events.FILE, self.folder / "train.log", *map(self.log, range(self.nodes))]
         return sum(file.stat().st_size for file in files if file.is_file())
 
@@ -159,7 +162,7 @@ def cause_of(log: str) -> str:
     return shown(scrub(text), 260) + f" (and {more} more faults)" * (more > 0)
 
 
-def run_command(words: Sequence[str], knobs: Mapping[str, str], log: Path) -> list[str]:
+def run_command(arguments: Sequence[str], knobs: Mapping[str, str], log: Path) -> list[str]:
     """Run ``python -m WORDS`` to its end; return the lines that it said.
 
     Raises:
@@ -169,7 +172,7 @@ def run_command(words: Sequence[str], knobs: Mapping[str, str], log: Path) -> li
     tmp = tempfile.TemporaryDirectory(prefix="ppo-kit-", dir="/tmp")
     with tmp as sockets, redact.open_log(log) as output, redact.LogPipe(output) as pipe:
         process = subprocess.Popen(
-            [sys.executable, "-m", *words],
+            [sys.executable, "-m", *arguments],
             stdin=subprocess.DEVNULL,
             stdout=pipe.fd,
             stderr=subprocess.STDOUT,
@@ -178,7 +181,7 @@ def run_command(words: Sequence[str], knobs: Mapping[str, str], log: Path) -> li
         try:
             status = process.wait(SILENT)
         except subprocess.TimeoutExpired:
-            raise StageFailed(f"not over after {SILENT:.0f} s; its log: {log}") from None
+            raise StageFailed(f"not finished after {SILENT:.0f} s; its log: {log}") from None
         finally:
             if process.poll() is None:
                 process.terminate()

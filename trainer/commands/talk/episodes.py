@@ -16,7 +16,9 @@ NAME = "chat"
 class Play(Talk):
     """Plays held-out episodes, one after another."""
 
-    hint = "Enter lets the model play, a line of yours is played instead; /reset begins the next episode, /quit ends"
+    hint = (
+        "Enter lets the model play, a line that you type is played instead; /reset starts the next episode, /quit exits"
+    )
     takes_empty = True
 
     def __init__(self, speaker: Speaker, spec: EnvSpec, most: int) -> None:
@@ -52,25 +54,25 @@ class Play(Talk):
             self._over = True
             return
         if action := line.strip():
-            said = [
+            reply_ids = [
                 *self.speaker.tokenizer.encode(action, add_special_tokens=False),
                 self.speaker.tokenizer.eos_token_id,
             ]
         else:
             yield from self.speaker.speak(self._ids, self._most)
-            said = self.speaker.said
+            reply_ids = self.speaker.reply_ids
             yield "\n"
         try:
-            words = self.speaker.tokenizer.decode(said, skip_special_tokens=True)
-            turn = self._loop.run_until_complete(self._episodes.step(NAME, words))
+            action_text = self.speaker.tokenizer.decode(reply_ids, skip_special_tokens=True)
+            turn = self._loop.run_until_complete(self._episodes.step(NAME, action_text))
         except EpisodeError as error:
             self._broken(error)
             return
         self._return += turn.reward
-        self._ids += [*said, *self._turns.following(said, [{"role": "user", "content": turn.observation}])]
-        yield turn.observation + self._told(turn)
+        self._ids += [*reply_ids, *self._turns.following(reply_ids, [{"role": "user", "content": turn.observation}])]
+        yield turn.observation + self._result_text(turn)
 
-    def _told(self, turn: Turn) -> str:
+    def _result_text(self, turn: Turn) -> str:
         """Return what there is to say of a turn beside what is seen."""
         self._over = turn.done
         if not turn.done:
@@ -79,11 +81,11 @@ class Play(Talk):
         success = turn.info.get("success")
         goal = "" if success is None else ", goal reached" if success else ", goal not reached"
         return (
-            f"\n({how} after {turn.info['turn']} turns: return {self._return:g}{goal}; Enter begins the next episode)"
+            f"\n({how} after {turn.info['turn']} turns: return {self._return:g}{goal}; Enter starts the next episode)"
         )
 
     def _broken(self, error: EpisodeError) -> None:
-        tell(f"--env: {error}; the next line begins another episode")
+        tell(f"--env: {error}; the next line starts another episode")
         self._over = True
 
     def close(self) -> None:

@@ -30,8 +30,8 @@ class Plain(Talk):
             self.turns.pop()
             self.too_long()
             return
-        said = ""
+        reply = ""
         for piece in self.speaker.speak(ids, self._most):
-            said += piece
+            reply += piece
             yield piece
-        self.turns.append({"role": "assistant", "content": said})
+        self.turns.append({"role": "assistant", "content": reply})

@@ -26,11 +26,11 @@ class Speaker:
         model = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=dtype, trust_remote_code=False)
         self._model = model.to(self._device).eval()
         self._sampling: dict[str, Any] = {"do_sample": False}
-        if "ROLLOUT_TEMPERATURE" in settings.given:
+        if "ROLLOUT_TEMPERATURE" in settings.explicit:
             self._sampling = {"do_sample": True, "temperature": settings.number("ROLLOUT_TEMPERATURE")}
             torch.manual_seed(settings.integer("SEED"))
         self.limit = int(getattr(self._model.config.get_text_config(), "max_position_embeddings", 1 << 20))
-        self.said: list[int] = []
+        self.reply_ids: list[int] = []
 
     def prompt(self, turns: Sequence[dict[str, Any]], tools: Any = None) -> list[int]:
         """Return the tokens of a conversation, up to where the model's next turn begins."""
@@ -45,17 +45,19 @@ class Speaker:
         from transformers import TextIteratorStreamer
 
         streamer = TextIteratorStreamer(self.tokenizer, skip_prompt=True, skip_special_tokens=True)
-        self.said, wrong = [], list[Exception]()
+        self.reply_ids, wrong = [], list[Exception]()
         options: dict[str, Any] = {"max_new_tokens": min(most, self.limit - len(ids)), "streamer": streamer}
         if ends:
-            own = self._model.generation_config.eos_token_id
-            options["eos_token_id"] = [*(own if isinstance(own, list) else [own]), *ends]
+            eos_ids = self._model.generation_config.eos_token_id
+            options["eos_token_id"] = [*(eos_ids if isinstance(eos_ids, list) else [eos_ids]), *ends]
 
         def generate() -> None:
-            given = torch.tensor([list(ids)], device=self._device)
+            prompt = torch.tensor([list(ids)], device=self._device)
             try:
-                whole = self._model.generate(given, attention_mask=torch.ones_like(given), **options, **self._sampling)
-                self.said = whole[0, len(ids) :].tolist()
+                whole = self._model.generate(
+                    prompt, attention_mask=torch.ones_like(prompt), **options, **self._sampling
+                )
+                self.reply_ids = whole[0, len(ids) :].tolist()
             except Exception as error:  # told by who reads the pieces
                 wrong.append(error)
                 streamer.end()
@@ -71,7 +73,7 @@ class Speaker:
 class Talk(ABC):
     """A conversation of a person with a model."""
 
-    hint = "/reset begins anew, /quit (or Ctrl-D) ends"
+    hint = "/reset starts over, /quit (or Ctrl-D) exits"
     takes_empty = False  # lines without a word
 
     def __init__(self, speaker: Speaker) -> None:

@@ -38,7 +38,7 @@ class WithTools(Talk):
         asked: Message = {"role": "user", "content": line}
         before = self._ids
         if before:
-            self._ids = before + self._turns.following(self.speaker.said, [asked])
+            self._ids = before + self._turns.following(self.speaker.reply_ids, [asked])
         else:
             system = [{"role": "system", "content": self._system}] if self._system else []
             self._ids = self.speaker.prompt([*system, asked], self._schemas)
@@ -48,9 +48,9 @@ class WithTools(Talk):
                 self.too_long()
                 return
             yield from self.speaker.speak(self._ids, self._most, self._calls.stop_tokens)
-            said = self.speaker.said
-            self._ids = self._ids + said
-            _, calls, unreadable = self._loop.run_until_complete(self._calls.read(said))
+            reply_ids = self.speaker.reply_ids
+            self._ids = self._ids + reply_ids
+            _, calls, unreadable = self._loop.run_until_complete(self._calls.read(reply_ids))
             if not calls and not unreadable:
                 return
             if turn + 1 == self._spec.max_turns:
@@ -64,7 +64,7 @@ class WithTools(Talk):
                 yield f"\n-> {text}\n"
             names = [{"name": call.name} for call in calls] or [{}]
             heard = [{"role": "tool", "content": text, **name} for text, name in zip(answers, names, strict=True)]
-            self._ids += self._turns.following(said, heard)
+            self._ids += self._turns.following(reply_ids, heard)
         tell(f"it was stopped after {self._spec.max_turns} turns (--max_turns)")
 
     def close(self) -> None:

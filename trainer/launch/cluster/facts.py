@@ -24,7 +24,7 @@ CLOCKS = 5.0  # seconds that clocks may be apart
 def of_machine(settings: Settings) -> dict[str, Any]:
     """Return what a machine tells of itself when it comes."""
     findings = guarded("devices", lambda: host_checks.devices(settings))
-    own = with_trait("node")
+    node_knobs = with_trait("node")
     return {
         "rank": settings.integer("NODE_RANK"),
         "host": socket.gethostname(),
@@ -33,7 +33,7 @@ def of_machine(settings: Settings) -> dict[str, Any]:
         "lock": _lock(),
         "python": sys.version.split()[0],
         "packages": host.versions(),
-        "settings": {env: text for env, text in settings.environment().items() if env not in own},
+        "settings": {env: text for env, text in settings.environment().items() if env not in node_knobs},
         "overrides": list(settings.overrides),
         "faults": [finding.text for finding in findings if finding.state == "fail"],
     }
@@ -46,24 +46,26 @@ def differences(mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> Iterator[
         yield f"{who}: {fault}"
     if theirs["code"] != mine["code"]:
         yield (
-            f"{who}: its copy of the kit is not that of the head node ({theirs['commit']}, and {mine['commit']} there)"
+            f"{who}: its copy of the kit differs from the head node's ({theirs['commit']}, and {mine['commit']} there)"
             "; check out the same commit on both"
         )
     elif theirs["lock"] != mine["lock"] or theirs["python"] != mine["python"]:
         yield (
-            f"{who}: its packages are not those of the head node (Python {theirs['python']} and {mine['python']}); "
+            f"{who}: its packages differ from the head node's (Python {theirs['python']} and {mine['python']}); "
             "remove .venv there, and start again with the same PYTHON"
         )
     elif theirs["packages"] != mine["packages"]:
-        changed = [f"{key} {_said(theirs, key)} for {_said(mine, key)}" for key in _unequal(mine, theirs, "packages")]
+        changed = [
+            f"{key} {_version(theirs, key)} for {_version(mine, key)}" for key in _unequal(mine, theirs, "packages")
+        ]
         yield f"{who}: other packages than on the head node ({', '.join(changed)}); remove .venv there, and start again"
     keys = _unequal(mine, theirs, "settings")
     if keys:
         listed = [f"{key}={theirs['settings'].get(key)}, {mine['settings'].get(key)} there" for key in keys[:5]]
         values = "; ".join(listed)
-        yield f"{who}: started with other settings than the head node ({values}); start the same line on both"
+        yield f"{who}: started with other settings than the head node ({values}); run the same command on both"
     if theirs["overrides"] != mine["overrides"]:
-        yield f"{who}: started with other overrides for verl than the head node; start the same line on both"
+        yield f"{who}: started with other overrides for verl than the head node; run the same command on both"
 
 
 def name(facts: Mapping[str, Any]) -> str:
@@ -76,7 +78,7 @@ def _unequal(mine: Mapping[str, Any], theirs: Mapping[str, Any], what: str) -> l
     return sorted(key for key in keys if mine[what].get(key) != theirs[what].get(key))
 
 
-def _said(facts: Mapping[str, Any], package: str) -> str:
+def _version(facts: Mapping[str, Any], package: str) -> str:
     return str(facts["packages"].get(package, "none"))
 
 
@@ -136,8 +138,8 @@ def look(models: list[str], data: list[str], marker: str, checkpoints: list[str]
     ``models`` and ``data`` are paths, ``marker`` is a file that the head node has written into the outputs,
     ``checkpoints`` are folders of those that are saved or loaded.
     """
-    own = [folder for folder in checkpoints if any(Path(folder).glob(f"global_step_*/{MARK}"))]
-    return {**of_paths(models, data), "outputs": os.access(marker, os.R_OK), "checkpoints": own}
+    visible = [folder for folder in checkpoints if any(Path(folder).glob(f"global_step_*/{MARK}"))]
+    return {**of_paths(models, data), "outputs": os.access(marker, os.R_OK), "checkpoints": visible}
 
 
 def unlike(who: str, mine: Mapping[str, Any], seen: Mapping[str, Any]) -> Iterator[str]:
@@ -147,10 +149,10 @@ def unlike(who: str, mine: Mapping[str, Any], seen: Mapping[str, Any]) -> Iterat
         if not digest:
             yield f"{who}: there is no {path}, where the head node has its model; share that folder, or copy it"
         elif digest != expected:
-            yield f"{who}: the files of {path} are not those of the head node; copy them from there"
+            yield f"{who}: the files of {path} differ from the head node's; copy them from there"
     for path, expected in mine["data"].items():
         if seen["data"].get(path) not in ("", expected):  # the head node reads them: none is needed
-            yield f"{who}: {path} is not what the head node has there; remove it, or copy that of the head node"
+            yield f"{who}: {path} differs from the head node's; remove it, or copy the head node's"
     for folder in [] if seen["outputs"] else seen["checkpoints"]:
         yield (
             f"{who}: it has checkpoints of its own in {folder}, which it does not share with the head node; move them "

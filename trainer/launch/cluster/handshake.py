@@ -70,10 +70,12 @@ def prove_to_head_node(connection: socket.socket, token: str, seconds: float = H
         ConnectionError: no head answers, or not within ``seconds``.
     """
     deadline, received = time.monotonic() + seconds, bytearray()
-    challenge, own = read_challenge(_read_message(connection, received, deadline)), new_challenge()
-    answer = {"challenge": own, "proof": proof(token, "member", challenge, own)}
+    challenge, own_challenge = read_challenge(_read_message(connection, received, deadline)), new_challenge()
+    answer = {"challenge": own_challenge, "proof": proof(token, "member", challenge, own_challenge)}
     connection.sendall(json.dumps(answer).encode() + b"\n")
-    if not is_proof(read_proof(_read_message(connection, received, deadline)), proof(token, "leader", challenge, own)):
+    if not is_proof(
+        read_proof(_read_message(connection, received, deadline)), proof(token, "leader", challenge, own_challenge)
+    ):
         raise RefusedError
     return bytes(received)
 
@@ -81,12 +83,12 @@ def prove_to_head_node(connection: socket.socket, token: str, seconds: float = H
 def _read_message(connection: socket.socket, received: bytearray, deadline: float) -> dict[str, Any]:
     """Take one line off ``received``, to which is added what comes until ``deadline``."""
     while (end := received.find(b"\n", 0, LINE)) < 0:
-        left = deadline - time.monotonic()
+        remaining = deadline - time.monotonic()
         if len(received) >= LINE:
             raise ConnectionError(NOT_A_NODE)
-        if left <= 0:
+        if remaining <= 0:
             raise ConnectionError("handshake failed: no answer in time")
-        connection.settimeout(left)
+        connection.settimeout(remaining)
         try:
             chunk = connection.recv(LINE)
         except TimeoutError:

@@ -11,7 +11,7 @@ from typing import Any
 from omegaconf import DictConfig
 
 from trainer.composition.config_environment import head_address, ray_address, starts_ray
-from trainer.composition.run_plan import Plan
+from trainer.composition.run_plan import RunPlan
 from trainer.launch import supervisor
 from trainer.launch.cluster import facts, ray_node, token
 from trainer.launch.cluster.rendezvous import Rendezvous
@@ -58,8 +58,8 @@ class HeadNode:
         if insecure:
             self._say("warning: --insecure_ray: whoever reaches Ray's ports on these machines can run code on them")
         else:
-            known, made = self._token()
-            if made:
+            known, is_new = self._token()
+            if is_new:
                 self._say(
                     f"made a token for Ray in {token.place(os.environ)}; the other machines need that file, or its "
                     "text in RAY_AUTH_TOKEN"
@@ -82,7 +82,7 @@ class HeadNode:
         except OSError as error:
             raise UserError(f"{token.place(os.environ)}: Ray's token cannot be written ({error.strerror})") from None
 
-    def assemble(self, plan: Plan, run: Run) -> list[str]:
+    def assemble(self, plan: RunPlan, run: Run) -> list[str]:
         """Wait for the worker nodes and compare them with this one; return the addresses of those without the outputs.
 
         Raises:
@@ -168,7 +168,7 @@ class HeadNode:
         if self._rendezvous is not None and self._rendezvous.lost:
             raise supervisor.RunFailed(self._rendezvous.lost)
         if self._node is not None and self._node.ended:
-            raise supervisor.RunFailed(f"head node: Ray has ended: {self._node.said()}")
+            raise supervisor.RunFailed(f"head node: Ray has ended: {self._node.last_output()}")
 
     @contextlib.contextmanager
     def blamed(self) -> Iterator[None]:

@@ -37,9 +37,9 @@ class Node:
         deadline = time.monotonic() + PATIENCE
         while UP not in self.log.read_text(encoding="utf-8", errors="replace"):
             if self.process.poll() is not None:
-                raise NodeError(f"Ray did not start: {self.said()}")
+                raise NodeError(f"Ray did not start: {self.last_output()}")
             if time.monotonic() > deadline:
-                raise NodeError(f"Ray did not start within {PATIENCE:.0f} s: {self.said()}")
+                raise NodeError(f"Ray did not start within {PATIENCE:.0f} s: {self.last_output()}")
             time.sleep(0.1)
 
     @property
@@ -47,7 +47,7 @@ class Node:
         """Whether a part of Ray has died, upon which it ends the rest."""
         return self.process.poll() is not None
 
-    def said(self) -> str:
+    def last_output(self) -> str:
         """Return the exception that it ended with, else the last of what it said."""
         text = self.log.read_text(encoding="utf-8", errors="replace")
         cause = find_cause(text)
@@ -82,13 +82,13 @@ def start(
     with Ray's port, or empty where this is the head node, which listens at ``port``. ``resources`` are as ``ray.init``
     names them.
     """
-    words = [str(Path(sys.executable).with_name("ray")), "start", "--block", "--disable-usage-stats"]
-    words += [f"--node-ip-address={address}", f"--temp-dir={tmp}", "--log-style=record", "--log-color=false"]
-    words += [f"--address={head}"] if head else ["--head", f"--port={port}", "--include-dashboard=false"]
-    words += [f"--{name.replace('_', '-')}={number}" for name, number in resources.items()]
+    command = [str(Path(sys.executable).with_name("ray")), "start", "--block", "--disable-usage-stats"]
+    command += [f"--node-ip-address={address}", f"--temp-dir={tmp}", "--log-style=record", "--log-color=false"]
+    command += [f"--address={head}"] if head else ["--head", f"--port={port}", "--include-dashboard=false"]
+    command += [f"--{name.replace('_', '-')}={number}" for name, number in resources.items()]
     with redact.open_log(log) as output:
         process = subprocess.Popen(
-            [sys.executable, "-m", "trainer.launch.watchdog", str(tmp), *words],
+            [sys.executable, "-m", "trainer.launch.watchdog", str(tmp), *command],
             stdin=subprocess.PIPE,  # that it ends tells the guard that this process has ended
             stdout=output,
             stderr=subprocess.STDOUT,

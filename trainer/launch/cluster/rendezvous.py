@@ -162,7 +162,7 @@ class Rendezvous:
     def _missing(self, ranks: list[str], patience: float) -> str:
         text = (
             f"NNODES={self.nodes}: node{'s' * (len(ranks) > 1)} {', '.join(ranks)} did not come within "
-            f"{patience:.0f} s (JOIN_TIMEOUT); start the same line there with NODE_RANK={ranks[0]}, and see that "
+            f"{patience:.0f} s (JOIN_TIMEOUT); run the same command there with NODE_RANK={ranks[0]}, and see that "
             f"{self.address}:{self.port} can be reached from there"
         )
         if self._strangers:
@@ -244,22 +244,25 @@ def _is_reached(address: str, port: int) -> bool:
         return False
 
 
-def _facts(said: Any) -> dict[str, Any]:
+def _facts(message: Any) -> dict[str, Any]:
     """Return what a machine says of itself, if it has the form without which it cannot be named nor reached."""
     kinds = {"rank": int, "host": str, "own_address": str, "port": int} | dict.fromkeys(("packages", "settings"), dict)
-    if not isinstance(said, dict) or any(type(said.get(key)) is not kind for key, kind in kinds.items()):
+    if not isinstance(message, dict) or any(type(message.get(key)) is not kind for key, kind in kinds.items()):
         raise ConnectionError(NOT_A_NODE)
-    if not (0 <= said["rank"] < 1 << 31 and 0 < said["port"] < 1 << 16):
+    if not (0 <= message["rank"] < 1 << 31 and 0 < message["port"] < 1 << 16):
         raise ConnectionError(NOT_A_NODE)
-    return said
+    return message
 
 
 def _unheard(address: str, first: int, port: int, error: OSError) -> str:
     if error.errno == errno.EADDRNOTAVAIL or (error.errno or 0) < 0:  # below 0: no such name (getaddrinfo(3))
-        return f"MASTER_ADDR={address} is no address of this machine, which NODE_RANK=0 leads; give its own"
+        return f"MASTER_ADDR={address} is not an address of this machine, the head node (NODE_RANK=0); give one that is"
     if error.errno == errno.EADDRINUSE:
         return (
             f"MASTER_PORT={first}: port {port} is in use at {address}, perhaps by another run; give another one to all "
             "machines"
         )
-    return f"MASTER_ADDR={address} MASTER_PORT={first}: port {port} cannot be listened at ({error.strerror or error})"
+    return (
+        f"MASTER_ADDR={address} MASTER_PORT={first}: port {port} cannot be opened for listening "
+        f"({error.strerror or error})"
+    )

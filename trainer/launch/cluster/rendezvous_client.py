@@ -22,11 +22,16 @@ class NoHeadNodeError(Exception):
 
 
 def connect(
-    address: str, port: int, own: str, patience: float, insecure: bool = False, say: Callable[[str], None] | None = None
+    address: str,
+    port: int,
+    own_address: str,
+    patience: float,
+    insecure: bool = False,
+    say: Callable[[str], None] | None = None,
 ) -> Channel:
     """Return the connection to the head node, which may start up to ``patience`` seconds later.
 
-    ``own`` is this machine's address; empty, it is that of the way to the head node.
+    ``own_address`` is this machine's address; empty, it is that of the way to the head node.
 
     Raises:
         NoHeadNodeError: it cannot be had.
@@ -37,13 +42,13 @@ def connect(
         reached = False
         try:
             with contextlib.ExitStack() as stack:
-                connection = socket.create_connection((address, port), timeout=5, source_address=(own, 0))
+                connection = socket.create_connection((address, port), timeout=5, source_address=(own_address, 0))
                 stack.enter_context(connection)
                 reached = True
                 if not known and not insecure:
                     raise NoHeadNodeError(_no_token(address))
-                left = deadline - time.monotonic()
-                received = prove_to_head_node(connection, known, min(longest, max(SHORTEST, left)))
+                remaining = deadline - time.monotonic()
+                received = prove_to_head_node(connection, known, min(longest, max(SHORTEST, remaining)))
                 stack.pop_all()
         except RefusedError:
             raise NoHeadNodeError(

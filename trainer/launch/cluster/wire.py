@@ -57,9 +57,9 @@ class Channel:
             message = self._next()
             if message is not None:
                 return message
-            left = max(0.0, deadline - time.monotonic())
+            remaining = max(0.0, deadline - time.monotonic())
             try:
-                ready = self._readable(min(left, SILENCE))
+                ready = self._readable(min(remaining, SILENCE))
                 chunk = self._socket.recv(1 << 16) if ready else None
             except (OSError, ValueError) as error:  # ValueError: closed by this side
                 raise ConnectionError(str(error)) from None
@@ -70,7 +70,7 @@ class Channel:
                 self._buffer += chunk
             elif time.monotonic() - self._heard >= SILENCE:
                 raise ConnectionError(f"no sign of life for {SILENCE:.0f} s")
-            if left == 0:  # also where beats come without end
+            if remaining == 0:  # also where beats come without end
                 return self._next()
 
     def _next(self) -> dict[str, Any] | None:

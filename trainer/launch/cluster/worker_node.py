@@ -28,31 +28,31 @@ def run_worker_node(settings: Settings, say: Callable[[str], None]) -> int:
     Raises:
         UserError: this machine does not have the address that it was given.
     """
-    insecure, own = settings.switch("INSECURE_RAY"), settings.text("NODE_ADDR")
+    insecure, own_address = settings.switch("INSECURE_RAY"), settings.text("NODE_ADDR")
     address, port = settings.text("MASTER_ADDR"), settings.integer("MASTER_PORT")
     mine = facts.of_machine(settings)
     try:
-        socket.create_server((own, 0)).close()
+        socket.create_server((own_address, 0)).close()
     except OSError:
-        raise UserError(f"NODE_ADDR={own} is no address of this machine; give one that it has") from None
+        raise UserError(f"NODE_ADDR={own_address} is not an address of this machine; give one that is") from None
     try:
-        channel = rendezvous_client.connect(address, port, own, settings.integer("JOIN_TIMEOUT"), insecure, say)
+        channel = rendezvous_client.connect(address, port, own_address, settings.integer("JOIN_TIMEOUT"), insecure, say)
     except rendezvous_client.NoHeadNodeError as error:
         print(f"train.sh: {error}", file=sys.stderr)
         return 2
-    own = own or channel.address
+    own_address = own_address or channel.address
     channel.beat()
-    with contextlib.closing(channel), socket.create_server((own, 0)) as probe:
-        channel.send(hello=mine | {"own_address": own, "port": probe.getsockname()[1]})
+    with contextlib.closing(channel), socket.create_server((own_address, 0)) as probe:
+        channel.send(hello=mine | {"own_address": own_address, "port": probe.getsockname()[1]})
         say(f"at the head node ({address}:{port}); waiting for the other worker nodes and for its checks")
-        return WorkerNode(settings, say, channel, own).stay()
+        return WorkerNode(settings, say, channel, own_address).stay()
 
 
 class WorkerNode:
     """A machine that the head node knows."""
 
-    def __init__(self, settings: Settings, say: Callable[[str], None], channel: Channel, own: str) -> None:
-        self._settings, self._say, self._channel, self._own = settings, say, channel, own
+    def __init__(self, settings: Settings, say: Callable[[str], None], channel: Channel, own_address: str) -> None:
+        self._settings, self._say, self._channel, self._own_address = settings, say, channel, own_address
         self._node: ray_node.Node | None = None
         self._tmp: Path | None = None
         self._traces = processes.Traces()
@@ -65,7 +65,7 @@ class WorkerNode:
                 self._traces.look()
                 if message is None:
                     if self._node is not None and self._node.ended:
-                        self._channel.send(gone=f"Ray has ended there: {self._node.said()}")
+                        self._channel.send(gone=f"Ray has ended there: {self._node.last_output()}")
                         self._node = None  # the head node ends the run
                 elif "end" in message:
                     status, text = int(message["end"]), str(message["text"])
@@ -112,7 +112,7 @@ class WorkerNode:
         secret = run_secret.shared(known, number)
         environment = of_node(settings, run, self._tmp, server.python if server else None, secret)
         log = run.folder / f"ray-{settings.integer('NODE_RANK')}.log"
-        self._node = ray_node.start(environment, self._tmp, log, resources, self._own, head, 0)
+        self._node = ray_node.start(environment, self._tmp, log, resources, self._own_address, head, 0)
         try:
             self._node.wait()
         except ray_node.NodeError as error:

@@ -55,27 +55,27 @@ def role(process: Process) -> str:
 def find(processes: Sequence[Process]) -> Diagnosis:
     """Return the first cause that the stacks show, in the order in which one brings about another."""
     for finder in (_stopped, _own_code, _collective, _data):
-        if found := finder(processes):
-            return found
-    return Diagnosis("no cause that is known shows in the stacks", "look at them, and at the end of train.log")
+        if diagnosis := finder(processes):
+            return diagnosis
+    return Diagnosis("the stacks show no known cause", "check them, and the end of train.log")
 
 
 def where(processes: Sequence[Process]) -> list[str]:
     """Return in a few lines where the processes wait that are not idle, by what they do."""
-    waits = Counter((role(each), str(frame)) for each in processes if (frame := _busy(each)) is not None)
+    waits = Counter((role(process), str(frame)) for process in processes if (frame := _busy(process)) is not None)
     lines = [f"{what}{f' ({count} of them)' * (count > 1)}: {frame}" for (what, frame), count in waits.most_common()]
     known = [line for line in lines if not line.startswith("another process")]
     return (known or lines)[:MOST]
 
 
 def _stopped(processes: Sequence[Process]) -> Diagnosis | None:
-    stopped = [each for each in processes if each.is_stopped]
+    stopped = [process for process in processes if process.is_stopped]
     if not stopped:
         return None
-    named = ", ".join(f"{role(each)} (process {each.pid})" for each in stopped[:MOST])
-    numbers = " ".join(str(each.pid) for each in stopped)
+    named = ", ".join(f"{role(process)} (process {process.pid})" for process in stopped[:MOST])
+    numbers = " ".join(str(process.pid) for process in stopped)
     return Diagnosis(
-        f"stopped by a signal or a debugger: {named}", f"have them go on by kill -CONT {numbers}, or start again"
+        f"stopped by a signal or a debugger: {named}", f"resume them with kill -CONT {numbers}, or start again"
     )
 
 
@@ -83,35 +83,37 @@ def _own_code(processes: Sequence[Process]) -> Diagnosis | None:
     """Somebody's reward function, tool or environment, deep in which a thread is."""
     for process in processes:
         for frames in process.threads:
-            own = next((frame for frame in frames if _is_users(frame)), None)
-            if own is None:
+            frame_of_user = next((frame for frame in frames if _is_users(frame)), None)
+            if frame_of_user is None:
                 continue
             if role(process) == "reward worker":
-                return Diagnosis(f"the reward function does not return: {own}", "give it a time limit of its own")
+                return Diagnosis(f"the reward function does not return: {frame_of_user}", "give it a time limit")
             if role(process) in ("tools", "environment"):
                 flag = "--tool_timeout" if role(process) == "tools" else "--env_timeout"
-                return Diagnosis(f"{role(process)}: a call does not return: {own}", f"lower {flag}, or mend the call")
+                return Diagnosis(
+                    f"{role(process)}: a call does not return: {frame_of_user}", f"lower {flag}, or fix the call"
+                )
     return None
 
 
 def _collective(processes: Sequence[Process]) -> Diagnosis | None:
     """Ranks that wait for one another, and those that do something else."""
-    ranks = [each for each in processes if role(each) == "rank of actor and critic" and each.threads]
-    waiting = [each for each in ranks if _in_collective(each)]
+    ranks = [process for process in processes if role(process) == "rank of actor and critic" and process.threads]
+    waiting = [rank for rank in ranks if _in_collective(rank)]
     if not waiting:
         return None
-    behind = [each for each in ranks if each not in waiting]
+    behind = [rank for rank in ranks if rank not in waiting]
     call = next(frame for frames in waiting[0].threads for frame in frames if _is_collective(frame))
     if not behind:
         return Diagnosis(
             f"{len(waiting)} ranks wait for one another in {call.function}, all of this machine's",
-            "look at the network and at the other machines; NCCL_DEBUG=INFO says more",
+            "check the network and the other machines; NCCL_DEBUG=INFO shows more",
         )
     busy = _busy(behind[0])
     doing = f", which is at {busy}" if busy else ", which is idle"
     return Diagnosis(
         f"{len(waiting)} of {len(ranks)} ranks wait in {call.function} for process {behind[0].pid}{doing}",
-        "it took another way than the others, or is slow: its stack says where",
+        "it took a different code path, or is slow: see its stack",
     )
 
 
@@ -120,7 +122,9 @@ def _data(processes: Sequence[Process]) -> Diagnosis | None:
         if role(process) == "driver" and any(
             frame.file.endswith("torch/utils/data/dataloader.py") for frames in process.threads for frame in frames
         ):
-            return Diagnosis("the next prompts are not read", "look at the data's disk, and at its workers' stacks")
+            return Diagnosis(
+                "reading the next prompts does not return", "check the disk of the data, and the stacks of its workers"
+            )
     return None
 
 

@@ -52,7 +52,7 @@ class Process:
 def take(processes: Iterable[psutil.Process]) -> list[Process]:
     """Return the processes with their stacks; those that have ended meanwhile are left out."""
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        return [each for each in pool.map(_look, processes) if each is not None]
+        return [process for process in pool.map(_look, processes) if process is not None]
 
 
 def _look(process: psutil.Process) -> Process | None:
@@ -86,15 +86,15 @@ def parse(text: str) -> tuple[tuple[Frame, ...], ...]:
     """
     read: Sequence[dict[str, Any]] = json.loads(text)
     return tuple(
-        tuple(Frame(str(each["filename"]), str(each["name"]), int(each["line"])) for each in thread["frames"])
+        tuple(Frame(str(call["filename"]), str(call["name"]), int(call["line"])) for call in thread["frames"])
         for thread in read
     )
 
 
 def _reason(error: Exception) -> str:
     if isinstance(error, subprocess.CalledProcessError):
-        said = [line for line in (error.stderr or "").splitlines() if line.strip()]
-        return said[0] if said else "py-spy failed"
+        error_lines = [line for line in (error.stderr or "").splitlines() if line.strip()]
+        return error_lines[0] if error_lines else "py-spy failed"
     if isinstance(error, subprocess.TimeoutExpired):
         return f"py-spy took more than {SECONDS:g} s"
     return f"py-spy: {error}"

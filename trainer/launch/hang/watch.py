@@ -23,28 +23,28 @@ def limit(progress: Progress) -> float:
 
 
 class HangWatch:
-    """Looks whether the run in ``folder`` still moves; ``asked`` is ``--hang_timeout`` in seconds, if it was given."""
+    """Looks whether the run in ``folder`` still moves; ``timeout_s`` is ``--hang_timeout``, if given."""
 
-    def __init__(self, folder: Path, asked: int | None, say: Callable[[str], None]) -> None:
-        self._folder, self._asked, self._say = folder, asked, say
-        self._told = 0.0  # when that had moved last of which was told
+    def __init__(self, folder: Path, timeout_s: int | None, say: Callable[[str], None]) -> None:
+        self._folder, self._timeout_s, self._say = folder, timeout_s, say
+        self._reported_at = 0.0  # when a hang was last reported: the time of the last progress then
 
     def look(self, progress: Progress) -> str:
-        """Return why the run is to end; empty while all is well, or where a hang is only told of."""
-        most = limit(progress) if self._asked is None else float(self._asked)
+        """Return why the run is to end; empty while all is well, or where a hang is only reported."""
+        most = limit(progress) if self._timeout_s is None else float(self._timeout_s)
         silent = time.monotonic() - progress.moved
-        if silent <= most or self._told == progress.moved:
+        if silent <= most or self._reported_at == progress.moved:
             return ""
-        self._told = progress.moved
-        found, lines = self._examine()
-        told = f"no progress for {silent:.0f} s ({progress.phase}): {found.cause}"
-        for line in (told, *(f"  {line}" for line in lines)):
+        self._reported_at = progress.moved
+        diagnosed, lines = self._examine()
+        message = f"no progress for {silent:.0f} s ({progress.phase}): {diagnosed.cause}"
+        for line in (message, *(f"  {line}" for line in lines)):
             self._say(line)
-        return told if self._asked is not None else ""
+        return message if self._timeout_s is not None else ""
 
     def _examine(self) -> tuple[diagnosis.Diagnosis, list[str]]:
         taken = stacks.take(processes.descendants())
         path = self._folder / f"stacks-{time.strftime('%Y%m%d-%H%M%S')}.txt"
         redact.write_text(path, scrub(stacks.written(taken)))
-        found = diagnosis.find(taken)
-        return found, [*diagnosis.where(taken), f"{found.remedy}; all stacks: {path}"]
+        diagnosed = diagnosis.find(taken)
+        return diagnosed, [*diagnosis.where(taken), f"{diagnosed.remedy}; all stacks: {path}"]

@@ -99,12 +99,12 @@ def _steps(folder: Path) -> list[int]:
 
 def _rows(path: Path) -> Rows:
     """Return the first answer to each prompt that has both scores; a line that is damaged is passed over."""
-    found: Rows = {}
+    rows: Rows = {}
     for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
         try:
             row = json.loads(line)
             row["proxy"], row["audit"] = float(row["proxy"]), float(row["audit"])
-            found.setdefault(str(row["input"]), {"output": "", **row})
+            rows.setdefault(str(row["input"]), {"output": "", **row})
         except (ValueError, KeyError, TypeError, RecursionError):
             continue
-    return found
+    return rows

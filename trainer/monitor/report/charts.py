@@ -24,7 +24,7 @@ class Series:
 
 
 @dataclass(frozen=True)
-class _Frame:
+class _PlotArea:
     """Where values come to lie in the drawing."""
 
     x0: float
@@ -52,7 +52,7 @@ def line_chart(
         return Markup("")
     steps = [step for line in drawn for step, _ in line.points]
     values = [value for line in drawn for _, value in line.points]
-    frame = _Frame(min(steps), max(steps), *_range(min(values), max(values)))
+    frame = _PlotArea(min(steps), max(steps), *_range(min(values), max(values)))
     parts = [_band(frame, band), _axes(frame)]
     for line in drawn:
         path = " ".join(f"{frame.x(step):.1f},{frame.y(value):.1f}" for step, value in line.points)
@@ -79,7 +79,7 @@ def stacked_chart(title: str, series: Sequence[Series]) -> Markup:
     steps = sorted({step for layer in layers for step, _ in layer.points})
     heights = [dict(layer.points) for layer in layers]
     top = max(sum(layer.get(step, 0.0) for layer in heights) for step in steps)
-    frame = _Frame(steps[0], steps[-1], 0.0, top * 1.05 or 1.0)
+    frame = _PlotArea(steps[0], steps[-1], 0.0, top * 1.05 or 1.0)
     width = max(1.0, (WIDTH - LEFT - RIGHT) / (len(steps) + 1))
     parts = [_axes(frame)]
     floor = dict.fromkeys(steps, 0.0)
@@ -140,7 +140,7 @@ def _ticks(low: float, high: float) -> list[float]:
     return [i * size for i in range(first, math.floor(high / size) + 1)]
 
 
-def _axes(frame: _Frame) -> Markup:
+def _axes(frame: _PlotArea) -> Markup:
     parts = []
     for value in _ticks(frame.y0, frame.y1):
         y = frame.y(value)
@@ -162,7 +162,7 @@ def _axes(frame: _Frame) -> Markup:
     return Markup("").join(parts)
 
 
-def _band(frame: _Frame, band: tuple[float | None, float | None] | None) -> Markup:
+def _band(frame: _PlotArea, band: tuple[float | None, float | None] | None) -> Markup:
     if band is None:
         return Markup("")
     low = frame.y0 if band[0] is None else min(max(band[0], frame.y0), frame.y1)

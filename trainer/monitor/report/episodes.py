@@ -20,7 +20,7 @@ class Message:
 
 
 @dataclass(frozen=True)
-class Episodes:
+class EpisodeStatistics:
     """The conversations of one validation."""
 
     step: int
@@ -31,11 +31,11 @@ class Episodes:
 def messages(row: Row) -> list[Message]:
     """Return what was said in a conversation; nothing where the row is none, or is damaged."""
     turns = row.get("turns")
-    said = [turn for turn in turns if isinstance(turn, dict)] if isinstance(turns, list) else []
-    return [Message(str(turn.get("role", "")), _text(turn), _number(turn.get("reward"))) for turn in said]
+    valid_turns = [turn for turn in turns if isinstance(turn, dict)] if isinstance(turns, list) else []
+    return [Message(str(turn.get("role", "")), _text(turn), _number(turn.get("reward"))) for turn in valid_turns]
 
 
-def of_rows(step: int, rows: Sequence[Row]) -> Episodes | None:
+def of_rows(step: int, rows: Sequence[Row]) -> EpisodeStatistics | None:
     """Return the conversations among ``rows`` in numbers; None where there are none."""
     held = [[message for message in messages(row) if message.role == MODEL] for row in rows]
     held = [turns for turns in held if turns]
@@ -44,14 +44,14 @@ def of_rows(step: int, rows: Sequence[Row]) -> Episodes | None:
     counts = Counter(map(len, held))
     lengths = [(turns, counts[turns] / len(held)) for turns in range(1, max(counts) + 1)]
     earned = [[turn.reward for turn in turns] for turns in held]
-    return Episodes(step, lengths, [] if any(None in turns for turns in earned) else _returns(earned))
+    return EpisodeStatistics(step, lengths, [] if any(None in turns for turns in earned) else _returns(earned))
 
 
 def _returns(earned: Sequence[Sequence[Any]]) -> Curve:
     """An episode that is over earns no more."""
     last = max(map(len, earned))
     sums = [[sum(turns[:count]) for turns in earned] for count in range(1, last + 1)]
-    return [(count, sum(each) / len(each)) for count, each in enumerate(sums, 1)]
+    return [(count, sum(rewards) / len(rewards)) for count, rewards in enumerate(sums, 1)]
 
 
 def _text(turn: Row) -> str:
@@ -60,7 +60,7 @@ def _text(turn: Row) -> str:
 
 
 def _dicts(value: Any) -> list[Row]:
-    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def _number(value: Any) -> float | None:

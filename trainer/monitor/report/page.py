@@ -73,11 +73,11 @@ def build(records: Sequence[Record]) -> str:
         one=records[0] if len(records) == 1 else None,
         runs=legend(names),
         vitals=_vitals(records),
-        audits=[*_proxy_and_audit(records), *_each(records, audit.CHARTS | _drifts(records))],
-        components=_each(records, _component_names(records)),
+        audits=[*_proxy_and_audit(records), *_single_charts(records, audit.CHARTS | _drifts(records))],
+        components=_single_charts(records, _component_names(records)),
         episodes=_episodes(records),
         timings=[chart for record in records if (chart := _timings(record)).svg],
-        more=_each(records, MORE),
+        more=_single_charts(records, MORE),
         differences=_differences(records),
         written=time.strftime("%Y-%m-%d %H:%M"),
     )
@@ -110,7 +110,7 @@ def _vitals(records: Sequence[Record]) -> list[Chart]:
     return [chart for chart in charts if chart.svg]
 
 
-def _each(records: Sequence[Record], names: dict[str, str]) -> list[Chart]:
+def _single_charts(records: Sequence[Record], names: dict[str, str]) -> list[Chart]:
     charts = [Chart(title, line_chart(title, _lines(records, name))) for name, title in names.items()]
     return [chart for chart in charts if chart.svg]
 
@@ -119,7 +119,10 @@ def _episodes(records: Sequence[Record]) -> list[Chart]:
     """Return what is told of conversations; nothing of runs without any."""
     if not any(record.episodes or record.curves.values("episode/turns") for record in records):
         return []
-    return [*_each(records, EPISODES), *(chart for record in records for chart in _held_out(record) if chart.svg)]
+    return [
+        *_single_charts(records, EPISODES),
+        *(chart for record in records for chart in _held_out(record) if chart.svg),
+    ]
 
 
 def _held_out(record: Record) -> Iterator[Chart]:

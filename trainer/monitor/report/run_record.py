@@ -10,7 +10,7 @@ import yaml
 
 from trainer.monitor.alarms import Alarm, Watch
 from trainer.monitor.report import audit, episodes
-from trainer.monitor.report.episodes import Episodes, Message, Row
+from trainer.monitor.report.episodes import EpisodeStatistics, Message, Row
 from trainer.runs import metrics_file
 from trainer.runs.checkpoint_config import flat
 
@@ -19,7 +19,7 @@ Validation = tuple[int, Sequence[Row]]  # its step, and its answers
 
 
 @dataclass(frozen=True)
-class Sample:
+class HeldOutSample:
     """One held-out prompt, answered before training and at the end."""
 
     prompt: str
@@ -41,14 +41,14 @@ class Record:
     alarms: list[Alarm]
     held_out: list[metrics_file.HeldOut]
     config: dict[str, Any]  # flat, by dotted key
-    samples: list[Sample]
+    samples: list[HeldOutSample]
     steps: tuple[int, int]  # of the last validation's samples, first and last
     divergences: list[audit.Divergence]
     audited: tuple[int, int]  # steps of these, first and last
     environment: str
     summary: dict[str, Any]
     started: bool
-    episodes: Sequence[Episodes] = ()  # of the first validation and of the last, where they are conversations
+    episodes: Sequence[EpisodeStatistics] = ()  # of the first validation and of the last, where they are conversations
 
     @property
     def state(self) -> str:
@@ -94,11 +94,11 @@ def _validations(folder: Path) -> tuple[Validation, Validation]:
     return first, last
 
 
-def _samples(before: Sequence[Row], after: Sequence[Row]) -> list[Sample]:
+def _samples(before: Sequence[Row], after: Sequence[Row]) -> list[HeldOutSample]:
     """Return prompts with their first and their last answer, those whose score changed most before the others."""
     first, last = _by_prompt(before), _by_prompt(after)
     both = [
-        Sample(
+        HeldOutSample(
             prompt,
             str(first[prompt].get("gts") or ""),
             str(first[prompt].get("output", "")),

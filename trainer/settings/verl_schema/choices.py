@@ -79,9 +79,9 @@ def listed(file: str, name: str) -> Reader:
     return read
 
 
-def words(*given: str) -> Reader:
+def words(*choices_: str) -> Reader:
     """Return the reader of words that are the kit's own."""
-    return lambda: iter(given)
+    return lambda: iter(choices_)
 
 
 ALGOS, TYPES, VLLM_MODEL = "verl/trainer/ppo/core_algos.py", "verl/utils/torch_dtypes.py", "vllm/config/model.py"

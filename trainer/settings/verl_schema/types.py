@@ -86,7 +86,7 @@ def tree() -> Mapping[str, Any]:
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     path = verl_folder() / "trainer" / "config" / "_generated_ppo_trainer.yaml"
     content: dict[str, Any] = yaml.load(path.read_text(encoding="utf-8"), loader)
-    content["trainer"]["v1"]["ppo_kit"] = {"_target_": "trainer.algorithm.options.Options"}  # the kit's own
+    content["trainer"]["v1"]["ppo_kit"] = {"_target_": "trainer.algorithm.options.AlgorithmOptions"}  # the kit's own
     return content | {"model_engine": "dp"}  # the choice of files that the rest follows from
 
 
@@ -151,23 +151,23 @@ def _kind(node: ast.expr, sections: Mapping[str, Any]) -> Kind:
     if outer == "Union":
         return functools.reduce(_union, (_kind(part, sections) for part in inner))
     if outer == "Literal":
-        words = tuple(str(part.value) for part in inner if isinstance(part, ast.Constant))
-        return Kind(frozenset({"str"}), choices=words)
+        choices = tuple(str(part.value) for part in inner if isinstance(part, ast.Constant))
+        return Kind(frozenset({"str"}), choices=choices)
     if outer in ("list", "List", "tuple", "Tuple"):
         length = len(inner) if outer in ("tuple", "Tuple") else 0
         return Kind(frozenset({"list"}), items=_kind(inner[0], sections), length=length)
     return Kind(frozenset({"dict"})) if outer in ("dict", "Dict") else ANY
 
 
-def _union(left: Kind, right: Kind) -> Kind:
-    if ANY in (left, right):
+def _union(first: Kind, second: Kind) -> Kind:
+    if ANY in (first, second):
         return ANY
-    names = (left.names | right.names) - {"none"}
+    names = (first.names | second.names) - {"none"}
     return Kind(
         names,
-        left.optional or right.optional,
-        section=left.section or right.section,
-        items=left.items or right.items,
+        first.optional or second.optional,
+        section=first.section or second.section,
+        items=first.items or second.items,
     )
 
 
@@ -184,9 +184,9 @@ def _asserted(node: ast.ClassDef) -> Iterator[tuple[str, tuple[str, ...]]]:
         wanted = ast.In if isinstance(statement, ast.Assert) else ast.NotIn
         if isinstance(test.ops[0], wanted):
             among = test.comparators[0]
-            words = lists.get(among.id, ()) if isinstance(among, ast.Name) else words_of(among)
-            if words:
-                yield test.left.attr, words
+            choices = lists.get(among.id, ()) if isinstance(among, ast.Name) else words_of(among)
+            if choices:
+                yield test.left.attr, choices
 
 
 def words_of(node: ast.expr) -> tuple[str, ...]:

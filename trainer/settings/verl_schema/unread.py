@@ -28,13 +28,13 @@ OF_LORA = (  # of a backend that is not FSDP
 
 def is_unread(key: str) -> bool:
     """Whether nothing reads a setting."""
-    if any(key == each or key.startswith(f"{each}.") for each in UNREAD):
+    if any(key == ignored or key.startswith(f"{ignored}.") for ignored in UNREAD):
         return True
     return ".lora." in key and key.rpartition(".")[2] in OF_LORA
 
 
-def told(overrides: Iterable[str]) -> str:
+def unread_line(overrides: Iterable[str]) -> str:
     """Return one line on the overrides that change nothing; nothing where there is none."""
     keys = [word.lstrip("+~").partition("=")[0] for word in overrides]
     idle = dict.fromkeys(key for key in keys if is_unread(key))
-    return f"given, and verl's trainer here does not read them: {', '.join(idle)}" if idle else ""
+    return f"not read by verl's trainer in this run: {', '.join(idle)}" if idle else ""

@@ -86,14 +86,16 @@ def _allowed(key: str, kind: Kind, value: object) -> str:
         return ""
     known = kind.choices or choices(key)
     if value is None:
-        return "" if kind.optional or not (kind.names or kind.section) else f"{_words(key, kind, known)}, not null"
+        return (
+            "" if kind.optional or not (kind.names or kind.section) else f"{_description(key, kind, known)}, not null"
+        )
     if not kind.names and not kind.section and not known:
         return ""
     if known and not isinstance(value, bool | list | dict):
         fits = _is_word(key, str(value), known) or may_be_registered(key)
         return "" if fits else nearest_word(str(value), known) + ", or null" * kind.optional
     fits = any(_fits(name, key, kind, value) for name in kind.names)
-    return "" if fits else _words(key, kind, known)
+    return "" if fits else _description(key, kind, known)
 
 
 def _is_word(key: str, value: str, known: tuple[str, ...]) -> bool:
@@ -147,13 +149,13 @@ def _range(key: str, kind: Kind) -> str:
     return f">={default:g}" if below else ">=0"
 
 
-def _words(key: str, kind: Kind, known: tuple[str, ...]) -> str:
+def _description(key: str, kind: Kind, known: tuple[str, ...]) -> str:
     """Say in words what a setting may hold."""
     if known:
         return ", ".join(known)
     allowed = _range(key, kind)
     ranged = f" {range_in_words(allowed)}" if allowed else ""
-    words = {
+    descriptions = {
         "bool": "true or false",
         "int": f"a whole number{ranged}",
         "float": f"a number{ranged}",
@@ -161,5 +163,5 @@ def _words(key: str, kind: Kind, known: tuple[str, ...]) -> str:
         "list": f"a list of {kind.length} numbers{ranged}, as in [a,b]" if kind.length else "a list, as in [a,b]",
         "dict": "a group, as in {name: value}",
     }
-    shapes = [words[name] for name in words if name in kind.names] or ["a group of settings"]
+    shapes = [descriptions[name] for name in descriptions if name in kind.names] or ["a group of settings"]
     return " or ".join(shapes) + " or null" * kind.optional

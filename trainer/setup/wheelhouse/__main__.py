@@ -16,5 +16,5 @@ if __name__ == "__main__":
     except UserError as error:
         sys.exit(fail(error))
     except KeyboardInterrupt:
-        print("train.sh: stopped; what was fetched is kept, and the same command goes on", file=sys.stderr)
+        print("train.sh: stopped; what was fetched is kept; run the same command again to continue", file=sys.stderr)
         sys.exit(130)

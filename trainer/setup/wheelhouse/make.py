@@ -70,7 +70,7 @@ def main(words: list[str]) -> int:
         fcntl.flock(lock_fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         _make(folder, _before(folder, target), left_out, {pin.key: pin for pin in locks if pin.name not in left_out})
     except BlockingIOError:
-        raise UserError(f"{folder}: another ./train.sh wheelhouse is at work there; wait for it") from None
+        raise UserError(f"{folder}: another ./train.sh wheelhouse is running there; wait for it") from None
     except OSError as error:
         full = "the disk is full; free some space and run the same command again: what was fetched is kept"
         other = f"cannot be written: {error.strerror}; name another folder"
@@ -111,7 +111,7 @@ def _make(folder: Path, before: Manifest, left_out: dict[str, str], pins: dict[K
         print(f"left out ({word}): {', '.join(sorted(name for name in left_out if left_out[name] == word))}")
     if own:
         print(f"wheels of your own, which set-up installs too: {', '.join(own)}")
-    print(f"bring {folder} and this checkout to the other machine; there: ./train.sh --wheelhouse DIR")
+    print(f"copy {folder} and this checkout to the other machine; run there: ./train.sh --wheelhouse DIR")
 
 
 def _keep(wheels: Path, before: Manifest, wanted: dict[Key, Pin]) -> dict[str, str]:
@@ -142,7 +142,9 @@ def _fetch(folder: Path, target: Target, missing: list[Pin]) -> list[str]:
                 print(f"  {len(results)} of {len(missing)} wheels fetched", flush=True)
     except FetchStopped as error:
         count = len(list((folder / WHEELS).glob("*.whl")))
-        raise UserError(f"{error}; {count} wheels are there and are kept: the same command goes on") from None
+        raise UserError(
+            f"{error}; {count} wheels are there and are kept: run the same command again to continue"
+        ) from None
     again = f"put a wheel of it into {folder} and run the same command again"
     if faults := sorted(result.fault for result in results if result.fault):
         raise UserError(*(f"{fault}; {again}" for fault in faults))

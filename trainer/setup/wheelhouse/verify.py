@@ -131,7 +131,7 @@ def _file_faults(folder: Path, listed: Manifest, own: Sequence[Path], files: Seq
     damaged = [file for file in files if file not in missing and checksum(where[file]) != listed.wheels[file]]
     unfit = [path.name for path in own if not listed.target.fits(path.name)]
     stray = sorted(path.name for path in (folder / WHEELS).glob("*.whl") if path.name not in listed.wheels)
-    bring = "bring it again from where the wheelhouse was made"
+    bring = "copy it again from where the wheelhouse was made"
     kinds = (
         (missing, f"missing from {WHEELS}; {bring}"),
         (damaged, f"damaged, by its checksum; {bring}"),

@@ -8,7 +8,7 @@ import transfer_queue as tq
 
 from reward.audit import Row
 from reward.rules import repetition
-from trainer.workers.audit.measures import Answer, components_of
+from trainer.workers.audit.measures import AnswerMeasures, components_of
 
 TEXTS = ("prompts", "responses")  # tensors, (T,) each
 OF_ROW = ("raw_prompt", "data_source", "reward_model", "extra_info")
@@ -25,10 +25,10 @@ class AuditedAnswer:
     info: Mapping[str, Any]  # ``reward_extra_info``
 
     @property
-    def measured(self) -> Answer:
+    def measured(self) -> AnswerMeasures:
         """What the metrics are of."""
         repeated = -repetition.penalty(self.row["response"])
-        return Answer(self.proxy, float(self.length), repeated, components_of(self.info))
+        return AnswerMeasures(self.proxy, float(self.length), repeated, components_of(self.info))
 
 
 def read(keys: Sequence[str], partition: str, tokenizer: Any, *, scored: bool = True) -> list[AuditedAnswer]:
@@ -38,10 +38,10 @@ def read(keys: Sequence[str], partition: str, tokenizer: Any, *, scored: bool = 
     columns = {name: data[name].unbind() for name in TEXTS}
     columns |= {name: _objects(data, name, len(keys)) for name in OF_ROW}
     proxies = [float(row.sum()) for row in data["rm_scores"].unbind()] if scored else [0.0] * len(keys)
-    told = _objects(data, "extra_fields", len(keys)) if scored else [None] * len(keys)
-    infos = [dict((fields or {}).get("reward_extra_info", None) or {}) for fields in told]
+    extra_fields = _objects(data, "extra_fields", len(keys)) if scored else [None] * len(keys)
+    infos = [dict((fields or {}).get("reward_extra_info", None) or {}) for fields in extra_fields]
     rows = [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
-    return [_answer(*each, tokenizer) for each in zip(rows, proxies, infos, strict=True)]
+    return [_answer(*fields, tokenizer) for fields in zip(rows, proxies, infos, strict=True)]
 
 
 def _objects(data: Any, name: str, count: int) -> list[Any]:

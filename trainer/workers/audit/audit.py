@@ -10,12 +10,12 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from reward.audit import AuditSpec, Verdict
+from reward.audit import AuditSpec, AuditVerdict
 from reward.support import events
 from reward.support.redact import write_text
 from trainer.workers.audit.answers import AuditedAnswer, read
-from trainer.workers.audit.measures import Reference, measure
-from trainer.workers.audit.remote import RemoteAuditor, told
+from trainer.workers.audit.measures import AuditBaseline, measure
+from trainer.workers.audit.remote import RemoteAuditor, unscored_text
 
 logger = logging.getLogger(__name__)
 TRAIN, HELD_OUT = "audit", "audit_held_out"  # folders of ``rollouts``
@@ -30,11 +30,11 @@ class Audit:
 
     def __init__(self, spec: AuditSpec, every: int, size: int, seed: int, folder: Path) -> None:
         self.spec, self.every, self.size, self.seed, self.folder = spec, every, size, seed, folder
-        self.reference = Reference()
+        self.reference = AuditBaseline()
         self._auditor = RemoteAuditor(spec)
         self._coming: tuple[list[AuditedAnswer], Any] | None = None
         self._held_out: list[AuditedAnswer] = []
-        self._said = ""
+        self._last_cause = ""
 
     @classmethod
     def of(cls, config: Any, options: Any) -> "Audit | None":
@@ -67,7 +67,7 @@ class Audit:
             return {}
         (answers, coming), self._coming = self._coming, None
         verdicts = self._verdicts(answers, coming, TRAIN, step)
-        return measure([answer.measured for answer in answers], [each.score for each in verdicts], self.reference)
+        return measure([answer.measured for answer in answers], [verdict.score for verdict in verdicts], self.reference)
 
     def see_held_out(self, batch: Any, tokenizer: Any) -> None:
         """Take in held-out answers that were sampled just now, the first ``size`` of a validation."""
@@ -85,14 +85,14 @@ class Audit:
         seen, self._held_out = self._held_out, []
         answers = [
             replace(answer, proxy=float(proxy))
-            for answer, proxy, left in zip_longest(seen, proxies[: len(seen)], unscored[: len(seen)])
-            if not left
+            for answer, proxy, is_left_out in zip_longest(seen, proxies[: len(seen)], unscored[: len(seen)])
+            if not is_left_out
         ]
         if not answers:
             return {}
         coming = self._auditor.submit([answer.row for answer in answers])
         verdicts = self._verdicts(answers, coming, HELD_OUT, step)
-        pairs = [(answer.proxy, each.score) for answer, each in zip(answers, verdicts, strict=True)]
+        pairs = [(answer.proxy, verdict.score) for answer, verdict in zip(answers, verdicts, strict=True)]
         both = [(proxy, score) for proxy, score in pairs if score is not None]
         if not both:
             return {}
@@ -111,20 +111,20 @@ class Audit:
         """Go on from a checkpoint."""
         self.reference.load_state_dict(state)
 
-    def _verdicts(self, answers: Sequence[AuditedAnswer], coming: Any, where: str, step: int) -> list[Verdict]:
+    def _verdicts(self, answers: Sequence[AuditedAnswer], coming: Any, where: str, step: int) -> list[AuditVerdict]:
         verdicts = self._auditor.result(coming, len(answers))
-        self._tell(told(verdicts), step)
+        self._tell(unscored_text(verdicts), step)
         _write(self.folder / where / f"{step}.jsonl", answers, verdicts, step)
         return verdicts
 
     def _tell(self, text: str, step: int) -> None:
         cause = text.partition(": ")[2]
-        if cause and cause != self._said:  # once for as long as it is the same
+        if cause and cause != self._last_cause:  # once for as long as it is the same
             events.warn(logger, "driver", "audit", text, step=step)
-        self._said = cause
+        self._last_cause = cause
 
 
-def _write(path: Path, answers: Sequence[AuditedAnswer], verdicts: Sequence[Verdict], step: int) -> None:
+def _write(path: Path, answers: Sequence[AuditedAnswer], verdicts: Sequence[AuditVerdict], step: int) -> None:
     """Write the audited answers; a disk that is full ends no run."""
     lines = []
     for answer, verdict in zip(answers, verdicts, strict=True):

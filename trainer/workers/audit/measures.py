@@ -11,7 +11,7 @@ BOOKKEEPING = ("score", "unscored", "timeout", "acc")  # fields of a result that
 
 
 @dataclass(frozen=True)
-class Answer:
+class AnswerMeasures:
     """One audited answer."""
 
     proxy: float  # what is trained on
@@ -21,7 +21,7 @@ class Answer:
 
 
 @dataclass
-class Reference:
+class AuditBaseline:
     """Mean and standard deviation of the answers of the first audit, by name: what drift is measured from."""
 
     moments: dict[str, tuple[float, float]] = field(default_factory=dict)
@@ -56,7 +56,9 @@ def components_of(info: Mapping[str, object]) -> dict[str, float]:
     }
 
 
-def measure(answers: Sequence[Answer], audits: Sequence[float | None], reference: Reference) -> dict[str, float]:
+def measure(
+    answers: Sequence[AnswerMeasures], audits: Sequence[float | None], reference: AuditBaseline
+) -> dict[str, float]:
     """Return the metrics of one audit; ``audits`` has None where there is no verdict.
 
     All but ``audit/unscored_share`` and ``audit/samples`` are of the answers with a verdict: proxy and audit are of

@@ -7,7 +7,7 @@ from typing import Any
 import ray
 from ray.exceptions import GetTimeoutError, RayError
 
-from reward.audit import Auditor, AuditSpec, Row, Verdict, late
+from reward.audit import Auditor, AuditSpec, AuditVerdict, Row, late
 from reward.support.secret import excerpt
 
 logger = logging.getLogger(__name__)
@@ -22,7 +22,7 @@ class AuditActor:
     def __init__(self, spec: str) -> None:
         self.auditor = Auditor(AuditSpec.loads(spec))
 
-    def score(self, rows: list[Row]) -> list[Verdict]:
+    def score(self, rows: list[Row]) -> list[AuditVerdict]:
         """See ``Auditor.score``."""
         return self.auditor.score(rows)
 
@@ -38,15 +38,15 @@ class RemoteAuditor:
     def submit(self, rows: list[Row]) -> Any:
         """Have rows scored; return what ``result`` waits for."""
         if self._actor is None:
-            made = ray.remote(AuditActor).options(num_cpus=0, resources={HEAD: 0.001})
-            self._actor, self._started = made.remote(self.spec.dumps()), False
+            actor_class = ray.remote(AuditActor).options(num_cpus=0, resources={HEAD: 0.001})
+            self._actor, self._started = actor_class.remote(self.spec.dumps()), False
         return self._actor.score.remote(rows)
 
-    def result(self, coming: Any, count: int) -> list[Verdict]:
+    def result(self, coming: Any, count: int) -> list[AuditVerdict]:
         """Return the verdicts on ``count`` rows; without any where the process died, or takes too long."""
         limit = self.spec.limit(count) + GRACE + (0.0 if self._started else START)
         try:
-            verdicts: list[Verdict] = ray.get(coming, timeout=limit)
+            verdicts: list[AuditVerdict] = ray.get(coming, timeout=limit)
         except GetTimeoutError:
             self.end()
             return [late(self.spec)] * count
@@ -54,7 +54,7 @@ class RemoteAuditor:
             self.end()
             cause = getattr(error, "cause", None) or error
             why = excerpt(f"the audit's process failed: {type(cause).__name__}: {' '.join(str(cause).split())}", 300)
-            return [Verdict(why=why)] * count
+            return [AuditVerdict(why=why)] * count
         self._started = True
         if late(self.spec) in verdicts:  # its threads are lost
             self.end()
@@ -67,7 +67,7 @@ class RemoteAuditor:
             self._actor = None
 
 
-def told(verdicts: Sequence[Verdict]) -> str:
+def unscored_text(verdicts: Sequence[AuditVerdict]) -> str:
     """Return in words how many answers have no verdict, and why; empty where all have one."""
     causes = [verdict.why for verdict in verdicts if verdict.score is None]
     if not causes:

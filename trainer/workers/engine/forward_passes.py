@@ -67,8 +67,8 @@ def run(
         OUTPUT_NAMES: dict(names),
         **extra,
     }
-    own = KVBatchMeta(batch.keys, batch.tags, batch.partition_id, list(fields), info)
-    output = method(own)
+    batch_of_pass = KVBatchMeta(batch.keys, batch.tags, batch.partition_id, list(fields), info)
+    output = method(batch_of_pass)
     if hasattr(output, "futures"):
         ray.get(output.futures)
 

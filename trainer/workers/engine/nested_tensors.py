@@ -43,9 +43,11 @@ class _Places(NamedTuple):
 
 def _places(offsets: torch.Tensor, indices: torch.Tensor) -> _Places:
     lengths = offsets.diff()[indices]
-    own = torch.nn.functional.pad(lengths.cumsum(0), (1, 0))
-    shift = (offsets[:-1][indices] - own[:-1]).repeat_interleave(lengths)
-    return _Places(torch.arange(len(shift), device=shift.device) + shift, own, int(lengths.min()), int(lengths.max()))
+    new_offsets = torch.nn.functional.pad(lengths.cumsum(0), (1, 0))
+    shift = (offsets[:-1][indices] - new_offsets[:-1]).repeat_interleave(lengths)
+    return _Places(
+        torch.arange(len(shift), device=shift.device) + shift, new_offsets, int(lengths.min()), int(lengths.max())
+    )
 
 
 def patch(module: ModuleType) -> None:

@@ -76,11 +76,11 @@ def pack(input_ids: torch.Tensor, prompts: torch.Tensor, as_it_is: bool = False)
     columns = torch.arange(longest, device=device)
     is_suffix = columns < suffix_lens.unsqueeze(1)
     full = bool(is_suffix.all())
-    own = (starts.unsqueeze(1) + prefix_len + columns)[is_suffix]
+    suffix_index = (starts.unsqueeze(1) + prefix_len + columns)[is_suffix]
     whole = torch.ones(longest, prefix_len + longest, dtype=torch.bool, device=device)
     mask = whole.tril(prefix_len) if prefix_len else None
     return Packing(
-        torch.cat([torch.arange(prefix_len, device=device), own]),
+        torch.cat([torch.arange(prefix_len, device=device), suffix_index]),
         prefix_len,
         (len(starts), longest),
         None if full else is_suffix.flatten().nonzero().squeeze(1),
@@ -140,18 +140,18 @@ def attention(
     if kit_packing.offsets is not None and query.dtype in varlen_attention.DTYPES:
         longest = kit_packing.shape[1]
         return varlen_attention.attend(query, key, value, kit_packing.offsets, longest, scaling), None
-    own = [
+    suffix_heads = [
         _padded(heads[0, :, prefix_len:].transpose(0, 1), kit_packing).transpose(1, 2) for heads in (query, key, value)
     ]
     if not prefix_len:
-        suffixes = attend(*own, is_causal=True)
+        suffixes = attend(*suffix_heads, is_causal=True)
         return _rows(suffixes.transpose(1, 2), kit_packing).unsqueeze(0), None
     first = [heads[:, :, :prefix_len] for heads in (query, key, value)]
     seen = [
-        torch.cat([heads.expand(len(rest), -1, -1, -1), rest], dim=2)
-        for heads, rest in zip(first[1:], own[1:], strict=True)
+        torch.cat([heads.expand(len(suffix), -1, -1, -1), suffix], dim=2)
+        for heads, suffix in zip(first[1:], suffix_heads[1:], strict=True)
     ]
-    suffixes = attend(own[0], seen[0], seen[1], attn_mask=mask)
+    suffixes = attend(suffix_heads[0], seen[0], seen[1], attn_mask=mask)
     begin = attend(*first, is_causal=True)
     return torch.cat([begin[0].transpose(0, 1), _rows(suffixes.transpose(1, 2), kit_packing)]).unsqueeze(0), None
 

@@ -32,7 +32,7 @@ KEEP, COMPARE = "keep", "compare"
 OUTPUTS = ("log_probs", "entropy", "ref_log_probs", "vocabulary_kl")
 
 
-class Reference:
+class ReferenceStates:
     """What a rank knows of the reference in a step: hidden states by sample, in host memory, and its head."""
 
     def __init__(self) -> None:
@@ -55,7 +55,7 @@ class Reference:
 class Comparing:
     """What stands before the kit's engine of language models; ``reference`` is shared by actor and reference."""
 
-    reference: Reference | None = None
+    reference: ReferenceStates | None = None
     module: Any
 
     def _build_module(self) -> Any:
@@ -86,11 +86,11 @@ class Comparing:
         self.head.read = None
         if output_args["task"] == KEEP:
             return {}
-        made = dict(zip(OUTPUTS, output.logits[0].unbind(-1), strict=True))
+        outputs = dict(zip(OUTPUTS, output.logits[0].unbind(-1), strict=True))
         if tu.get_non_tensor_data(data=micro_batch, key=ENTROPY_IS_METRIC_ONLY, default=False):
-            made["entropy"] = made["entropy"].detach()
+            outputs["entropy"] = outputs["entropy"].detach()
         offsets = micro_batch["input_ids"].offsets()
-        return {name: spread(values, output_args["read"], offsets) for name, values in made.items()}
+        return {name: spread(values, output_args["read"], offsets) for name, values in outputs.items()}
 
     def _keep(self, samples: Sequence[str], args: Any, offsets: torch.Tensor, hidden: torch.Tensor, head: Head) -> Any:
         assert self.reference is not None
@@ -132,13 +132,13 @@ def method(module: ModuleType) -> None:
     from verl.single_controller.base.decorator import make_nd_compute_dataproto_dispatch_fn, register
 
     def compute_with_reference(self: Any, data: Any) -> Any:
-        actor, own = self.actor, self.ref is not None
-        reference = actor.engine.reference = actor.engine.reference or Reference()
+        actor, has_own_reference = self.actor, self.ref is not None
+        reference = actor.engine.reference = actor.engine.reference or ReferenceStates()
         reference.clear()
         of_reference = data.copy()
         tu.pop(of_reference, OUTPUT_NAMES, default=None)  # of which the reference's pass makes none
-        tu.assign_non_tensor(of_reference, **{HEAD_TASK: KEEP, "no_lora_adapter": not own})
-        worker = self.ref if own else actor  # the reference of LoRA is the actor without its adapters
+        tu.assign_non_tensor(of_reference, **{HEAD_TASK: KEEP, "no_lora_adapter": not has_own_reference})
+        worker = self.ref if has_own_reference else actor  # the reference of LoRA is the actor without its adapters
         settle_dtypes(actor.engine.module)
         worker.engine.reference = reference
         worker.infer_batch(of_reference)

@@ -22,10 +22,10 @@ async def as_finished(calls: Sequence[Coroutine[Any, Any, Any]]) -> AsyncIterato
         finished.put_nowait((place, result))
 
     tasks = [asyncio.create_task(make(place, call)) for place, call in enumerate(calls)]
-    left = len(tasks)
-    while left:
+    pending = len(tasks)
+    while pending:
         group = [await finished.get()]
         while not finished.empty():
             group.append(finished.get_nowait())
-        left -= len(group)
+        pending -= len(group)
         yield group

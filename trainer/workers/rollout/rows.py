@@ -62,11 +62,11 @@ def tag(output: AgentLoopOutput, row: Row) -> Row:
 
 def for_reward(outputs: Sequence[AgentLoopOutput], rows: Sequence[Row]) -> DataProto:
     """Return what a reward loop scores: prompts padded on the left to (B, P), responses on the right to (B, R)."""
-    prompts = _padded([output.prompt_ids for output in outputs], left=True)
+    prompts = _padded([output.prompt_ids for output in outputs], on_left=True)
     responses = _padded([output.response_ids for output in outputs])
     mask = torch.cat(
         [
-            _padded([[1] * len(output.prompt_ids) for output in outputs], left=True),
+            _padded([[1] * len(output.prompt_ids) for output in outputs], on_left=True),
             _padded([[1] * len(output.response_ids) for output in outputs]),
         ],
         dim=1,
@@ -86,8 +86,8 @@ def for_reward(outputs: Sequence[AgentLoopOutput], rows: Sequence[Row]) -> DataP
     return DataProto(batch=TensorDict(tensors, batch_size=len(outputs)), non_tensor_batch=others)
 
 
-def _padded(lists: Sequence[list[int]], left: bool = False) -> torch.Tensor:
-    side = "left" if left else "right"
+def _padded(lists: Sequence[list[int]], on_left: bool = False) -> torch.Tensor:
+    side = "left" if on_left else "right"
     return torch.nn.utils.rnn.pad_sequence([torch.tensor(ids) for ids in lists], batch_first=True, padding_side=side)
 
 

@@ -13,7 +13,7 @@ from trainer.workers.rollout import rows
 
 
 @dataclass
-class Sample:
+class RolloutSample:
     """One response on its way."""
 
     row: rows.Row
@@ -33,7 +33,7 @@ class Sample:
         return f"{self.row['uid']}_{self.row['session_id']}_0"
 
     @property
-    def words(self) -> str:
+    def text(self) -> str:
         """What the model said in all its turns."""
         return "\n\n".join(turn["content"] for turn in self.turns if turn["role"] == "assistant" and turn["content"])
 
@@ -43,11 +43,11 @@ class Sample:
         Of an episode, the environment's part of a composite stays on the turns that earned it; all else that the score
         has is of the whole episode, and stands on its end.
         """
-        told = result.get("reward_extra_info", {})
+        extra_info = result.get("reward_extra_info", {})
         self.output.reward_score = result["reward_score"]
-        self.output.extra_fields["reward_extra_info"] = {**told, **self.info}
+        self.output.extra_fields["reward_extra_info"] = {**extra_info, **self.info}
         if self.paid:
-            weight = float(told[f"{ENV}_weight"])
+            weight = float(extra_info[f"{ENV}_weight"])
             rewards = [weight * paid for paid in self.paid]
             rewards[-1] += float(result["reward_score"]) - sum(rewards)
             self.of_tokens["rm_scores"] = rewards
@@ -56,14 +56,16 @@ class Sample:
 class Writer:
     """Writes samples into the transfer queue, all that have come meanwhile at once, and what becomes of prompts."""
 
-    def __init__(self, partition: str, samples: Sequence[Sample], table: Callable[[list[rows.Row]], Any]) -> None:
+    def __init__(
+        self, partition: str, samples: Sequence[RolloutSample], table: Callable[[list[rows.Row]], Any]
+    ) -> None:
         self._partition, self._table = partition, table
-        self._left = Counter(sample.row["uid"] for sample in samples)
+        self._pending = Counter(sample.row["uid"] for sample in samples)
         self._failed: set[str] = set()
-        self._coming: list[Sample] = []
+        self._coming: list[RolloutSample] = []
         self._tasks: list[asyncio.Task[None]] = []
 
-    def put(self, samples: Sequence[Sample]) -> None:
+    def put(self, samples: Sequence[RolloutSample]) -> None:
         """Take samples that are finished, or have failed and have no output; they are written soon."""
         self._coming += samples
         if self._coming and all(task.done() for task in self._tasks):
@@ -85,8 +87,8 @@ class Writer:
                     tags=[rows.tag(sample.output, sample.row) for sample in done],
                 )
             self._failed.update(sample.row["uid"] for sample in samples if sample.output is None)
-            self._left.subtract(sample.row["uid"] for sample in samples)
-            uids = [uid for uid in dict.fromkeys(sample.row["uid"] for sample in samples) if not self._left[uid]]
+            self._pending.subtract(sample.row["uid"] for sample in samples)
+            uids = [uid for uid in dict.fromkeys(sample.row["uid"] for sample in samples) if not self._pending[uid]]
             if uids:
                 tags = [{"status": "failure" if uid in self._failed else "finished"} for uid in uids]
                 await tq.async_kv_batch_put(keys=uids, partition_id=self._partition, tags=tags)

@@ -28,9 +28,10 @@ class BatchHttpServer(vLLMHttpServer):  # type: ignore[misc]
 
     async def weight_sums(self, step: int) -> list[dict[str, Sum]]:
         """Return the checksums of what each of the engine's workers holds; see ``trainer.workers.weight_check``."""
-        told = await self.engine.collective_rpc(vllm_side.METHOD, args=(step,))
+        worker_sums = await self.engine.collective_rpc(vllm_side.METHOD, args=(step,))
         return [
-            {name: Sum(value, tuple(shape), dtype) for name, (value, shape, dtype) in each.items()} for each in told
+            {name: Sum(value, tuple(shape), dtype) for name, (value, shape, dtype) in weights.items()}
+            for weights in worker_sums
         ]
 
 

@@ -28,7 +28,7 @@ from trainer.workers.rollout.finished import Finished
 from trainer.workers.rollout.multi_turn.batch import Player
 from trainer.workers.rollout.multi_turn.setting import Setting
 from trainer.workers.rollout.queue_columns import SIMPLE, Table
-from trainer.workers.rollout.sample_writer import Sample, Writer
+from trainer.workers.rollout.sample_writer import RolloutSample, Writer
 
 logger = logging.getLogger(__name__)
 SEEDED = "seeded_single_turn"
@@ -119,11 +119,11 @@ class BatchWorker(AgentLoopWorkerTQ.__ray_metadata__.modified_class.__ray_actor_
         gpus = config.tensor_model_parallel_size * config.data_parallel_size * config.pipeline_model_parallel_size
         return int(-(-trainer.n_gpus_per_node * trainer.nnodes // (gpus * config.agent.num_workers)))
 
-    def _samples(self, prompts: list[rows.Row], n: int) -> list[Sample]:
+    def _samples(self, prompts: list[rows.Row], n: int) -> list[RolloutSample]:
         samples = []
         for row in prompts:
             ids = self._prompt_ids(row)
-            samples += [Sample({"session_id": session, **row}, ids) for session in range(n)]
+            samples += [RolloutSample({"session_id": session, **row}, ids) for session in range(n)]
         return samples
 
     def _prompt_ids(self, row: rows.Row) -> list[int]:
@@ -152,7 +152,7 @@ class BatchWorker(AgentLoopWorkerTQ.__ray_metadata__.modified_class.__ray_actor_
         turn = f", turn {row['turn']}" if "turn" in row else ""
         return sample_seed(self.rollout_config.seed, step, index, session, prompt + turn)
 
-    async def _generate(self, samples: list[Sample], validate: bool, writer: Writer) -> None:
+    async def _generate(self, samples: list[RolloutSample], validate: bool, writer: Writer) -> None:
         """Have one server respond to ``samples``; each group that finishes is scored while the others go on."""
         requests = [(sample.prompt_ids, self._sampling(sample.row, validate)) for sample in samples]
         started, missing, scoring = time.perf_counter(), dict(enumerate(samples)), []
@@ -166,15 +166,15 @@ class BatchWorker(AgentLoopWorkerTQ.__ray_metadata__.modified_class.__ray_actor_
         writer.put(list(missing.values()))
         await asyncio.gather(*scoring)
 
-    async def _converse(self, samples: list[Sample], validate: bool, writer: Writer) -> None:
+    async def _converse(self, samples: list[RolloutSample], validate: bool, writer: Writer) -> None:
         """Hold a conversation for each sample, all on one server; those that are over go on while the others last."""
         assert self.player is not None
         scoring = []
 
-        def request(sample: Sample, turn: int) -> dict[str, Any]:
+        def request(sample: RolloutSample, turn: int) -> dict[str, Any]:
             return self._sampling({**sample.row, "turn": turn}, validate)
 
-        def take(over: Sequence[Sample]) -> None:
+        def take(over: Sequence[RolloutSample]) -> None:
             writer.put([sample for sample in over if sample.scored is None])
             if group := [sample for sample in over if sample.scored is not None]:
                 scoring.append(asyncio.create_task(self._score(group, writer)))
@@ -182,7 +182,7 @@ class BatchWorker(AgentLoopWorkerTQ.__ray_metadata__.modified_class.__ray_actor_
         await self.player.play(samples, request, take)
         await asyncio.gather(*scoring)
 
-    def _outputs(self, finished: Finished, missing: dict[int, Sample], seconds: float) -> list[Sample]:
+    def _outputs(self, finished: Finished, missing: dict[int, RolloutSample], seconds: float) -> list[RolloutSample]:
         """Return the samples that have a response now; what has failed stays ``missing``."""
         group = []
         for place, result in finished:
@@ -219,7 +219,7 @@ class BatchWorker(AgentLoopWorkerTQ.__ray_metadata__.modified_class.__ray_actor_
             extra_fields={**result.extra_fields, "turn_scores": [], "tool_rewards": []},
         )
 
-    async def _score(self, samples: list[Sample], writer: Writer) -> None:
+    async def _score(self, samples: list[RolloutSample], writer: Writer) -> None:
         """Score responses, unless that comes later, and write them."""
         handles = self.reward_loop_worker_handles
         if handles is None:
@@ -228,7 +228,7 @@ class BatchWorker(AgentLoopWorkerTQ.__ray_metadata__.modified_class.__ray_actor_
         workers = random.sample(handles, min(len(handles), len(samples)))
         parts = [samples[start :: len(workers)] for start in range(len(workers))]
 
-        async def score(worker: Any, part: list[Sample]) -> None:
+        async def score(worker: Any, part: list[RolloutSample]) -> None:
             started = time.perf_counter()
             try:
                 data = rows.for_reward(

@@ -34,7 +34,7 @@ def sums(module: torch.nn.Module, dtypes: Mapping[str, str], step: int) -> dict[
         dtypes: of each name the type in which vLLM holds it; ``""`` is that of adapters, which are all returned.
         step: see ``of_rows``.
     """
-    found = {}
+    sums_by_name = {}
     for name, weight, scale in _named(module):
         dtype = dtypes.get("" if scale is not None else name)
         if not dtype:
@@ -44,8 +44,8 @@ def sums(module: torch.nn.Module, dtypes: Mapping[str, str], step: int) -> dict[
         if rows is not None and scale not in (None, 1.0):
             rows = rows.detach().to(kind) * scale  # as vLLM scales it when an adapter comes
         value = 0 if rows is None else of_rows(rows, shape, kind, first, step)
-        found[name] = Sum(value, shape, dtype)
-    return found
+        sums_by_name[name] = Sum(value, shape, dtype)
+    return sums_by_name
 
 
 def _named(module: torch.nn.Module) -> Iterator[tuple[str, torch.Tensor, float | None]]:

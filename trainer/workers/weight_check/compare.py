@@ -19,7 +19,7 @@ class WeightCheck:
     """Compares checksums; what cannot be compared is left out, and told once."""
 
     def __init__(self, adapters: bool) -> None:
-        self._adapters, self._told = adapters, False  # whether LoRA's adapters go to vLLM as such
+        self._adapters, self._logged = adapters, False  # whether LoRA's adapters go to vLLM as such
         self.metrics: dict[str, float] = {}  # how many weights were compared, and how many are not the actor's
 
     @classmethod
@@ -37,18 +37,18 @@ class WeightCheck:
             step: which of the rows of large weights are compared.
         """
         try:
-            sampled = [each for server in ray.get([s.weight_sums.remote(step) for s in servers]) for each in server]
-            dtypes = {name: each.dtype for worker in sampled for name, each in worker.items()}
+            sampled = [worker for server in ray.get([s.weight_sums.remote(step) for s in servers]) for worker in server]
+            dtypes = {name: total.dtype for worker in sampled for name, total in worker.items()}
             if self._adapters:
                 dtypes[""] = next((dtype for name, dtype in dtypes.items() if "lora_" in name), "float32")
-            own = added(actor.weight_sums(dtypes, step))
+            actor_sums = added(actor.weight_sums(dtypes, step))
         except Exception:  # a check ends no run
-            if not self._told:
+            if not self._logged:
                 logger.exception("vLLM's weights cannot be compared with the actor's")
-            self._told = True
+            self._logged = True
             self.metrics = {}
             return
-        compared, stale = compare(own, sampled, step > 0)
+        compared, stale = compare(actor_sums, sampled, step > 0)
         if stale:
             names = ", ".join(stale[:NAMED])
             logger.error("step %d: vLLM samples with other weights than the actor's: %s", step, names)
@@ -59,30 +59,32 @@ def added(parts: Sequence[Mapping[str, Sum]]) -> dict[str, Sum]:
     """Return the checksums of whole weights, from the shares of all ranks."""
     whole: dict[str, Sum] = {}
     for part in parts:
-        for name, each in part.items():
-            value = each.value + (whole[name].value if name in whole else 0)
-            whole[name] = each._replace(value=value % MODULUS)
+        for name, total in part.items():
+            value = total.value + (whole[name].value if name in whole else 0)
+            whole[name] = total._replace(value=value % MODULUS)
     return whole
 
 
-def compare(own: Mapping[str, Sum], sampled: Sequence[Mapping[str, Sum]], trained: bool) -> tuple[int, list[str]]:
+def compare(
+    actor_sums: Mapping[str, Sum], sampled: Sequence[Mapping[str, Sum]], trained: bool
+) -> tuple[int, list[str]]:
     """Return how many weights have been compared, and the names of those that differ on any of vLLM's workers.
 
     Args:
-        own: the actor's.
+        actor_sums: the actor's.
         sampled: of each of vLLM's workers. A weight of another shape there is a part, and is not compared.
         trained: whether updates were made, so that an adapter must be there.
     """
     compared, stale = set[str](), dict[str, None]()
     for worker in sampled:
-        for name, each in own.items():
+        for name, total in actor_sums.items():
             other = worker.get(name)
             if other is None:
                 if trained and "lora_" in name and not any("lora_" in name for name in worker):
                     compared.add(name)
                     stale[name] = None
-            elif other.shape == each.shape and other.dtype == each.dtype:
+            elif other.shape == total.shape and other.dtype == total.dtype:
                 compared.add(name)
-                if other.value != each.value:
+                if other.value != total.value:
                     stale[name] = None
     return len(compared), list(stale)

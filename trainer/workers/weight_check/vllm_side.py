@@ -15,7 +15,7 @@ def method(module: ModuleType) -> None:
     """Give verl's extension of vLLM's worker the method that its server calls."""
 
     def weight_sums(self: Any, step: int) -> dict[str, list[Any]]:
-        return {name: list(each) for name, each in sums(self.model_runner, step).items()}
+        return {name: list(total) for name, total in sums(self.model_runner, step).items()}
 
     setattr(module.vLLMColocateWorkerExtension, METHOD, weight_sums)  # type: ignore[attr-defined]
 
@@ -26,13 +26,13 @@ def sums(runner: Any, step: int) -> dict[str, Sum]:
     Of a model that is spread over several workers, only what each of them holds as a whole will have the shape that
     the actor's has.
     """
-    found: dict[str, Sum] = {}
+    sums_by_name: dict[str, Sum] = {}
     for name, weight in [*_weights(runner.model), *_adapter(runner)]:
         if weight.dtype in BITS and weight.dim() and weight.numel() and not weight.is_meta:
             shape = tuple(weight.shape)
             value = of_rows(weight, shape, weight.dtype, step=step)
-            found[name] = Sum(value, shape, str(weight.dtype).removeprefix("torch."))
-    return found
+            sums_by_name[name] = Sum(value, shape, str(weight.dtype).removeprefix("torch."))
+    return sums_by_name
 
 
 def _weights(model: torch.nn.Module) -> Iterator[tuple[str, torch.Tensor]]:

@@ -13,17 +13,17 @@ from typing import Any, Protocol
 
 from environments.text_env import EpisodeError
 from trainer.workers.rollout.finished import Finished
-from trainer.workers.rollout.multi_turn.conversation import Conversation, Limits, Outcome
+from trainer.workers.rollout.multi_turn.conversation import Conversation, ConversationOutcome, Limits
 from trainer.workers.rollout.multi_turn.turn_tokens import TurnTokens
-from trainer.workers.rollout.sample_writer import Sample
+from trainer.workers.rollout.sample_writer import RolloutSample
 
 GATHER_SECONDS = 0.02
-Request = Callable[[Sample, int], dict[str, Any]]  # a sample and its turn, from 0: sampling parameters
-Write = Callable[[Sequence[Sample]], None]
+Request = Callable[[RolloutSample, int], dict[str, Any]]  # a sample and its turn, from 0: sampling parameters
+Write = Callable[[Sequence[RolloutSample]], None]
 logger = logging.getLogger(__name__)
 
 
-class Client(Protocol):
+class TurnClient(Protocol):
     """What has a model respond: ``BatchClient``, or another engine."""
 
     def generate_many(
@@ -60,7 +60,7 @@ class Partner(ABC):
         """
 
     @abstractmethod
-    async def answer(self, conversation: Conversation, said: list[int]) -> Outcome | None:
+    async def answer(self, conversation: Conversation, turn_ids: list[int]) -> ConversationOutcome | None:
         """Answer the model's last turn, by ``conversation.hear``; or end the conversation.
 
         Raises:
@@ -68,7 +68,7 @@ class Partner(ABC):
         """
 
     @abstractmethod
-    def finish(self, conversation: Conversation, outcome: Outcome, *, with_log_probs: bool) -> None:
+    def finish(self, conversation: Conversation, outcome: ConversationOutcome, *, with_log_probs: bool) -> None:
         """Make the output of a conversation that is over."""
 
     @abstractmethod
@@ -79,18 +79,18 @@ class Partner(ABC):
 class Player:
     """Has one model talk with a partner."""
 
-    def __init__(self, partner: Partner, client: Client) -> None:
+    def __init__(self, partner: Partner, client: TurnClient) -> None:
         self.partner, self.client = partner, client
 
-    async def play(self, samples: Sequence[Sample], request: Request, write: Write) -> None:
+    async def play(self, samples: Sequence[RolloutSample], request: Request, write: Write) -> None:
         """Hold one conversation a sample, and ``write`` each that is over; one without an output is lost."""
-        await _Batch(self, samples, request, write).run()
+        await _ConversationBatch(self, samples, request, write).run()
 
 
-class _Batch:
+class _ConversationBatch:
     """The conversations of one call of ``Player.play``."""
 
-    def __init__(self, player: Player, samples: Sequence[Sample], request: Request, write: Write) -> None:
+    def __init__(self, player: Player, samples: Sequence[RolloutSample], request: Request, write: Write) -> None:
         self.partner, self.client, self.request, self.write = player.partner, player.client, request, write
         self.under_way = {sample.key: Conversation(sample) for sample in samples}
         self.batch_id = samples[0].key if samples else ""
@@ -105,8 +105,8 @@ class _Batch:
         while self.under_way:
             await self._changed()
             deadline = time.monotonic() + GATHER_SECONDS
-            while 0 < len(self.ready) < len(self.under_way) and (left := deadline - time.monotonic()) > 0:
-                await self._changed(left)
+            while 0 < len(self.ready) < len(self.under_way) and (remaining := deadline - time.monotonic()) > 0:
+                await self._changed(remaining)
             if self.ready:
                 batch, self.ready = self.ready, []
                 self._start(None, self._sample(batch))
@@ -173,10 +173,10 @@ class _Batch:
             sampling["stop_token_ids"] = self.partner.stop_tokens
         return conversation.sample.prompt_ids + conversation.tokens, sampling
 
-    async def _answer(self, conversation: Conversation, said: list[int]) -> None:
+    async def _answer(self, conversation: Conversation, turn_ids: list[int]) -> None:
         started = time.perf_counter()
         try:
-            outcome = await self.partner.answer(conversation, said)
+            outcome = await self.partner.answer(conversation, turn_ids)
         except EpisodeError as error:
             await self._unscored(conversation, error)
             return

@@ -76,11 +76,11 @@ class CallFormat:
             return self._tokenizer.decode(tokens, skip_special_tokens=True), [], True
 
     async def _read(self, tokens: Sequence[int]) -> tuple[str, list[Call], bool]:
-        text, found = await self._parser.extract_tool_calls(list(tokens), self._schemas)
-        if not found:
+        text, tool_calls = await self._parser.extract_tool_calls(list(tokens), self._schemas)
+        if not tool_calls:
             whole = self._tokenizer.decode(tokens, skip_special_tokens=True)
             return whole, [], bool(MARKS.search(self._tokenizer.decode(tokens)))
-        return self._special.sub("", text).strip(), [Call(call.name, call.arguments) for call in found], False
+        return self._special.sub("", text).strip(), [Call(call.name, call.arguments) for call in tool_calls], False
 
 
 def _parsers(tokenizer: Any) -> Iterator[tuple[str, Callable[[], Any]]]:

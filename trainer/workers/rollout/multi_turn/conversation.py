@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from verl.experimental.agent_loop import AgentLoopOutput
 from verl.workers.rollout.replica import TokenOutput
 
-from trainer.workers.rollout.sample_writer import Sample
+from trainer.workers.rollout.sample_writer import RolloutSample
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,7 @@ class Limits:
     turn: int
 
 
-class Outcome(NamedTuple):
+class ConversationOutcome(NamedTuple):
     """A conversation that is over: what is told of it beside its score, and whether it was cut by a limit."""
 
     info: dict[str, Any]
@@ -29,7 +29,7 @@ class Outcome(NamedTuple):
 class Conversation:
     """One sample on its way; of its response, four numbers a token."""
 
-    sample: Sample
+    sample: RolloutSample
     tokens: list[int] = field(default_factory=list)
     mask: list[int] = field(default_factory=list)  # 1 of the model's
     log_probs: list[float] = field(default_factory=list)
@@ -87,7 +87,7 @@ class Conversation:
         whole conversation as ``turns``.
         """
         sample = self.sample
-        tokens = tokenizer.encode(sample.words, add_special_tokens=False) or [tokenizer.eos_token_id]
+        tokens = tokenizer.encode(sample.text, add_special_tokens=False) or [tokenizer.eos_token_id]
         sample.info = {**info, "turns": sample.turns}
         sample.scored = self.output(tokens, [1] * len(tokens), None)
         extra_info = {**(sample.row.get("extra_info") or {}), "turns": sample.turns, **extra}
@@ -111,5 +111,5 @@ def _encodable(value: Any) -> Any:
     if isinstance(value, str):
         return value.encode(errors="replace").decode()
     if isinstance(value, dict):
-        return {name: _encodable(each) for name, each in value.items()}
-    return [_encodable(each) for each in value] if isinstance(value, list) else value
+        return {name: _encodable(item) for name, item in value.items()}
+    return [_encodable(item) for item in value] if isinstance(value, list) else value

@@ -6,7 +6,7 @@ from typing import Any
 from environments.episodes import Episodes, Turn
 from environments.spec import EnvSpec
 from trainer.workers.rollout.multi_turn.batch import Partner
-from trainer.workers.rollout.multi_turn.conversation import Conversation, Limits, Outcome
+from trainer.workers.rollout.multi_turn.conversation import Conversation, ConversationOutcome, Limits
 from trainer.workers.rollout.multi_turn.turn_tokens import TurnTokens
 
 OF_SCORE = ("score", "unscored", "timeout")  # what a reward loop tells too
@@ -29,9 +29,9 @@ class Environment(Partner):
         seed = int(json.loads(extra["more"])["seed"] if extra.get("more") else extra["seed"])
         await self.episodes.reset(conversation.sample.key, seed)
 
-    async def answer(self, conversation: Conversation, said: list[int]) -> Outcome | None:
+    async def answer(self, conversation: Conversation, turn_ids: list[int]) -> ConversationOutcome | None:
         """Take the model's words for an action; a turn's reward stands on its last token."""
-        text = self.tokenizer.decode(said, skip_special_tokens=True)
+        text = self.tokenizer.decode(turn_ids, skip_special_tokens=True)
         said_message: dict[str, Any] = {"role": "assistant", "content": text}
         conversation.messages.append(said_message)
         turn = await self.episodes.step(conversation.sample.key, text)
@@ -43,7 +43,7 @@ class Environment(Partner):
         conversation.count("invalid", bool(turn.info.get("invalid")))
         if turn.terminated:
             return self._outcome(conversation, turn, cut=False)
-        tokens = self.turns.following(said, heard)
+        tokens = self.turns.following(turn_ids, heard)
         free = self.limits.response - len(conversation.tokens) - len(tokens) - self.between
         if turn.truncated or free < self.limits.turn:
             room = self.limits.response - len(conversation.tokens) - 1
@@ -54,7 +54,7 @@ class Environment(Partner):
         conversation.hear(tokens)
         return None
 
-    def _outcome(self, conversation: Conversation, turn: Turn, *, cut: bool) -> Outcome:
+    def _outcome(self, conversation: Conversation, turn: Turn, *, cut: bool) -> ConversationOutcome:
         total, success = sum(conversation.scores), turn.info.get("success")
         info = {
             "score": total,
@@ -66,9 +66,9 @@ class Environment(Partner):
             "episode/invalid": float(conversation.counts.get("invalid", 0)),
             "episode/cut": float(cut),
         }
-        return Outcome(info, cut)
+        return ConversationOutcome(info, cut)
 
-    def finish(self, conversation: Conversation, outcome: Outcome, *, with_log_probs: bool) -> None:
+    def finish(self, conversation: Conversation, outcome: ConversationOutcome, *, with_log_probs: bool) -> None:
         """The environment's rewards are the sample's, or one part of them: then a reward loop adds the others."""
         info = outcome.info
         if not self.is_part:

@@ -8,7 +8,7 @@ from environments.tools.spec import ERROR, ToolsSpec
 from environments.tools.toolbox import Toolboxes
 from trainer.workers.rollout.multi_turn.batch import Partner
 from trainer.workers.rollout.multi_turn.call_format import CallFormat
-from trainer.workers.rollout.multi_turn.conversation import Conversation, Limits, Outcome
+from trainer.workers.rollout.multi_turn.conversation import Conversation, ConversationOutcome, Limits
 from trainer.workers.rollout.multi_turn.turn_tokens import TurnTokens
 
 UNREADABLE = f"{ERROR}that call cannot be read; write it as the first message says"
@@ -36,10 +36,10 @@ class Tools(Partner):
     async def begin(self, conversation: Conversation) -> None:
         """Nothing is loaded before the first call."""
 
-    async def answer(self, conversation: Conversation, said: list[int]) -> Outcome | None:
+    async def answer(self, conversation: Conversation, turn_ids: list[int]) -> ConversationOutcome | None:
         """Make the calls of the model's turn; without one it is over."""
-        words, calls, unreadable = await self.calls.read(said)
-        conversation.messages.append(_said(words, calls))
+        content, calls, unreadable = await self.calls.read(turn_ids)
+        conversation.messages.append(_assistant_message(content, calls))
         if not calls and not unreadable:
             return self._outcome(conversation, cut=False)
         if conversation.turns >= self.spec.max_turns:
@@ -53,22 +53,22 @@ class Tools(Partner):
             for name, text in zip(named, answers, strict=True)
         ]
         conversation.messages += heard
-        tokens = self.turns.following(said, heard)
+        tokens = self.turns.following(turn_ids, heard)
         if len(conversation.tokens) + len(tokens) >= self.limits.response:
             return self._outcome(conversation, cut=True)
         conversation.hear(tokens)
         return None
 
-    def _outcome(self, conversation: Conversation, *, cut: bool) -> Outcome:
+    def _outcome(self, conversation: Conversation, *, cut: bool) -> ConversationOutcome:
         info = {
             "episode/turns": float(conversation.turns),
             "episode/calls": float(conversation.counts.get("calls", 0)),
             "episode/failed_calls": float(conversation.counts.get("failed", 0)),
             "episode/cut": float(cut or len(conversation.tokens) >= self.limits.response),
         }
-        return Outcome(info, cut)
+        return ConversationOutcome(info, cut)
 
-    def finish(self, conversation: Conversation, outcome: Outcome, *, with_log_probs: bool) -> None:
+    def finish(self, conversation: Conversation, outcome: ConversationOutcome, *, with_log_probs: bool) -> None:
         """Have the reward score what the model said, without its calls and the tools' answers."""
         conversation.finish(None, cut=False, with_log_probs=with_log_probs)
         conversation.hand_to_reward(self.tokenizer, outcome.info)
@@ -78,8 +78,8 @@ class Tools(Partner):
         await self.boxes.close(conversation.sample.key)
 
 
-def _said(words: str, calls: Sequence[Call]) -> dict[str, Any]:
-    message: dict[str, Any] = {"role": "assistant", "content": words}
+def _assistant_message(content: str, calls: Sequence[Call]) -> dict[str, Any]:
+    message: dict[str, Any] = {"role": "assistant", "content": content}
     if calls:
         message["tool_calls"] = [{"name": call.name, "arguments": call.arguments} for call in calls]
     return message

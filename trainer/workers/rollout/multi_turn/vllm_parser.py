@@ -48,9 +48,9 @@ class VllmParser:
         text = self._tokenizer.decode(tokens)
         tools = [schema.model_dump(exclude_none=True) for schema in schemas]
         request = ChatCompletionRequest(model="", messages=[{"role": "user", "content": "?"}], tools=tools)
-        found = self._make(request.tools or []).extract_tool_calls(text, request)
-        calls = [Call(call.function.name, call.function.arguments) for call in found.tool_calls]
-        return (found.content or "" if calls else text), calls
+        extracted = self._make(request.tools or []).extract_tool_calls(text, request)
+        calls = [Call(call.function.name, call.function.arguments) for call in extracted.tool_calls]
+        return (extracted.content or "" if calls else text), calls
 
     def _make(self, tools: list[Any]) -> Any:
         """Return a parser for one turn: it may keep a state."""
