@@ -47,7 +47,7 @@ def test_rules_and_a_reward_model_in_the_policys_pool(output, tmp_path) -> None:
 
 
 def test_rules_a_reward_model_and_a_judge_together(output, tmp_path) -> None:
-    """The judge's API fails for one of ten requests; its key is nowhere to be found."""
+    """The judge's API fails for one of ten requests; its key is nowhere to be found. Step 2 is sampled ahead."""
     kit = copy_of_the_kit(tmp_path / "kit")
     section = {"enable": True, "weights": WEIGHTS, "scale": {"rm_score": "sigmoid"}}
     (kit / "config" / "reward_model_config.yaml").write_text(yaml.safe_dump({"composite_reward": section}))
@@ -57,7 +57,7 @@ def test_rules_a_reward_model_and_a_judge_together(output, tmp_path) -> None:
         return chance.choice(["429", "500", "reset", "bad_json"]) if chance.random() < 0.1 else None
 
     with JudgeServer(judge_of_sums, fault=fault) as server:
-        arguments = ("--run_name", "all", "--reward_model", str(folder), *server.flags(), *SMALL)
+        arguments = ("--run_name", "all", "--reward_model", str(folder), *server.flags(), "--async", "overlap", *SMALL)
         result = train_sh(
             *arguments,
             root=kit,
@@ -74,6 +74,9 @@ def test_rules_a_reward_model_and_a_judge_together(output, tmp_path) -> None:
         assert found[step]["reward_mean"] == pytest.approx(expected, abs=1e-4)
         assert parts["judge_score"] == pytest.approx(parts["rule_score"], abs=1e-6)  # a perfect judge of sums
         assert found[step]["reward/unscored_share"] == 0.0
+        assert found[step]["async/staleness_max"] == found[step]["async/staleness_mean"] == step - 1
+        assert found[step]["rollout_corr/rollout_is_mean"] == pytest.approx(1, abs=0.1)
+    assert "training/rollout_probs_diff_mean" in found[1] and "training/rollout_probs_diff_mean" not in found[2]
     assert sum(found[step]["judge/retries"] for step in (1, 2)) > 0
     files = [path for path in output.rglob("*") if path.is_file() and path.suffix not in (".pt", ".safetensors")]
     assert [path for path in files if SECRET.encode() in path.read_bytes()] == []

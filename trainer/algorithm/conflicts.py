@@ -107,6 +107,28 @@ def of_groups(groups: Mapping[str, Any] | None, samples: int, shares_devices: bo
     return [text for wrong, text in checks if wrong]
 
 
+def of_sampling_ahead(sampling: str, groups: Mapping[str, Any] | None, shares_devices: bool) -> list[str]:
+    """Return why batches cannot be sampled before their steps.
+
+    Args:
+        sampling: the kit's ``trainer.v1.ppo_kit.sampling``.
+        groups: verl's ``algorithm.filter_groups``.
+        shares_devices: whether answers are scored by a model on the policy's devices, when all is sampled.
+    """
+    checks = [
+        (
+            bool(groups and groups.get("enable")),
+            "algorithm.filter_groups.enable replaces prompts within a step; leave out either",
+        ),
+        (
+            shares_devices,
+            "a reward model that vLLM serves in the policy's place scores when nothing is sampled; take --rm_gpus 1, "
+            "--rm_url or --rm_engine transformers",
+        ),
+    ]
+    return [f"--async overlap: {text}" for wrong, text in checks if wrong and sampling != "off"]
+
+
 def of_schedule(optim: Mapping[str, Any], target_kl: float | None) -> list[str]:
     """Return what ``actor.optim`` has against ``target_kl``, whose epochs are updates of their own to verl."""
     steps, ratio = optim.get("lr_warmup_steps") or 0, optim.get("lr_warmup_steps_ratio") or 0

@@ -20,6 +20,8 @@ class AlgorithmOptions:
     target_kl: float | None = None
     value_loss: str = "squared"
     huber_delta: float = 0.5
+    sampling: str = "off"  # "overlap": ahead of the updates, by at most ``max_staleness`` steps
+    max_staleness: int = 1
     keep: int = 2  # checkpoints
     keep_best: bool | str = False  # and the one with the highest held-out score; "audit": by the audit's
     nodes_without_shared_output: Sequence[

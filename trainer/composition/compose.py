@@ -15,7 +15,7 @@ from omegaconf.errors import OmegaConfBaseException
 from reward.support import redact
 from reward.support.secret import holds_secret
 from reward.support.wording import OF_PYTHON, shown
-from trainer.algorithm.conflicts import of_groups, of_sampling, of_schedule
+from trainer.algorithm.conflicts import of_groups, of_sampling, of_sampling_ahead, of_schedule
 from trainer.algorithm.kl import full_kl
 from trainer.composition import resolvers
 from trainer.settings.knobs import load_knobs
@@ -52,6 +52,7 @@ def resolve(environment: Mapping[str, str], settings: Settings) -> DictConfig:
         reward_model = config.reward.reward_model
         late = reward_model.enable and not reward_model.enable_resource_pool
         faults += of_groups(config.algorithm.filter_groups, config.actor_rollout_ref.rollout.n, late)
+        faults += of_sampling_ahead(config.trainer.v1.ppo_kit.sampling, config.algorithm.filter_groups, late)
     if faults:
         raise UserError(*faults)
     return config

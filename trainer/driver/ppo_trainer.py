@@ -9,7 +9,6 @@ from typing import Any
 
 import ray
 from verl.trainer.ppo.v1.trainer_base import register_trainer
-from verl.trainer.ppo.v1.trainer_sync import PPOTrainerSync
 
 from reward.judge.gateway import ray_actor
 from reward.model.spec import Spec
@@ -26,6 +25,7 @@ from trainer.driver import (
     checkpointing,
     early_stop,
     network_check,
+    overlap,
     queue_samples,
     step,
     validation,
@@ -47,7 +47,7 @@ emit = partial(events.emit, "driver")
 
 
 @register_trainer("ppo_kit")
-class KitPPOTrainer(validation.Validating, PPOTrainerSync):  # type: ignore[misc]
+class KitPPOTrainer(validation.Validating, overlap.Overlapping):
     """As ``sync``, with the options of ``trainer.v1.ppo_kit``, and a critic that works beside LoRA.
 
     verl calls these in a step, in this order (verl/trainer/ppo/v1/trainer_base.py, ``fit`` and ``_step_once``)::
@@ -198,7 +198,8 @@ class KitPPOTrainer(validation.Validating, PPOTrainerSync):  # type: ignore[misc
         algorithm, options = self.config.algorithm, self.options
         data, response_mask = queue_samples.read_step(batch)
         step.check(data, batch.keys, Path(self.config.trainer.default_local_dir), self.global_steps)
-        metrics.update(step.of_policy(data, self.config.actor_rollout_ref.actor, self.band))
+        fresh = self.staleness(batch.tags, metrics) == 0
+        metrics.update(step.of_policy(data, self.config.actor_rollout_ref.actor, self.band, fresh))
         controller = self.kl_ctrl_in_reward if algorithm.use_kl_in_reward else None
         lengths = response_mask.offsets().diff()
         metrics["response_length/truncated"] = float((lengths >= self.config.data.max_response_length).float().mean())

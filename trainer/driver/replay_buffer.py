@@ -16,6 +16,7 @@ class OrderedReplayBuffer(ReplayBuffer):  # type: ignore[misc]
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **{**kwargs, "poll_interval": POLL_SECONDS})
         self.left_out, self.most_left_out = 0, 0  # prompts of the step under way
+        self.step = 0  # whose prompts are wanted; those of steps to come may be there too
         self.on_held_out: Callable[[Any], None] | None = None  # told of each batch of a validation
 
     def filter_groups(self, metric: str, groups: Mapping[str, Any], batch_size: int) -> None:
@@ -32,13 +33,18 @@ class OrderedReplayBuffer(ReplayBuffer):  # type: ignore[misc]
         self.most_left_out = (int(groups.get("max_num_gen_batches", 0)) or BATCHES_LEFT_OUT) * batch_size
         self._validate_mode_config()
 
-    def sample(self, *args: Any, **kwargs: Any) -> Any:
+    def sample(self, global_steps: int, partition_id: str, batch_size: int) -> Any:
         """Sample one step's batch."""
-        self.left_out = 0
-        sampled = super().sample(*args, **kwargs)
-        if self.on_held_out is not None and kwargs.get("partition_id") == "val":
+        self.left_out, self.step = 0, global_steps
+        sampled = super().sample(global_steps=global_steps, partition_id=partition_id, batch_size=batch_size)
+        if self.on_held_out is not None and partition_id == "val":
             self.on_held_out(sampled[0])
         return sampled
+
+    def _sampleable_terminal_keys(self, partition_id: str, eviction_reasons: Any) -> set[str]:
+        keys: set[str] = super()._sampleable_terminal_keys(partition_id, eviction_reasons)
+        steps = self.prompt_global_steps[partition_id]
+        return {key for key in keys if steps[key] == self.step}
 
     def _evict_terminal_groups(self, *args: Any, **kwargs: Any) -> Any:
         evicted = super()._evict_terminal_groups(*args, **kwargs)

@@ -45,12 +45,13 @@ def bypasses(correction: Any) -> bool:
     return bool(correction and correction.get("bypass_mode", False))
 
 
-def of_policy(data: DataProto, actor: Any, band: Band) -> dict[str, float]:
+def of_policy(data: DataProto, actor: Any, band: Band, fresh: torch.Tensor) -> dict[str, float]:
     """Return verl's metrics of the actor's own pass: the entropy, and how far its probabilities are from vLLM's.
 
     ``band`` adds how far they may be.
 
-    The first needs ``entropy``, (B, T), which this takes out of ``data``; the second ``rollout_log_probs``.
+    The first needs ``entropy``, (B, T), which this takes out of ``data``; the second ``rollout_log_probs``, of samples
+    that are ``fresh``, (B,): of the very weights that the actor has now.
     """
     tensors = data.batch
     if "entropy" not in tensors:
@@ -58,9 +59,9 @@ def of_policy(data: DataProto, actor: Any, band: Band) -> dict[str, float]:
     mask, entropy = tensors["response_mask"], tensors.pop("entropy")
     mean = agg_loss(entropy, mask, actor.loss_agg_mode, loss_scale_factor=actor.loss_scale_factor)
     metrics = {"actor/entropy": float(mean)}
-    if "rollout_log_probs" in tensors:
-        read = tensors.select("rollout_log_probs", "old_log_probs", "response_mask")
-        metrics |= calculate_debug_metrics(DataProto(batch=read.set("responses", mask)))  # of which the length is read
+    if "rollout_log_probs" in tensors and mask[fresh].any():
+        read = tensors.select("rollout_log_probs", "old_log_probs", "response_mask").set("responses", mask)
+        metrics |= calculate_debug_metrics(DataProto(batch=read[fresh]))  # of responses the length is read
         metrics["off_policy/limit"] = band.limit(metrics["training/rollout_probs_diff_mean"])
     return metrics
 

@@ -16,7 +16,8 @@ from trainer.settings.settings import Settings
 def lines(settings: Settings, plan: RunPlan, run: Run, config: DictConfig, needs: str = "") -> Iterator[str]:
     """Return the plan as aligned lines, taken from the configuration that verl gets.
 
-    Seven lines, and one more for each of tools, a judge, and a probability ratio that does not start from the actor's.
+    Seven lines, and one more for each of tools, a judge, an audit, sampling ahead, and a probability ratio that does
+    not start from the actor's.
     ``needs`` is the forecast of memory and disk in words.
     """
     parts = {
@@ -29,6 +30,7 @@ def lines(settings: Settings, plan: RunPlan, run: Run, config: DictConfig, needs
         "devices": "; ".join(filter(None, (_devices(settings, config), needs))),
         "batch": _batch(settings, config),
         "steps": _steps(settings, plan, config),
+        **_ahead(settings, plan),
         **_ratio(settings),
         "run": f"{run.name} in {settings.output / 'runs' / run.name} (log: train.log), {run.checkpoints}",
     }
@@ -130,6 +132,14 @@ def _batch(settings: Settings, config: DictConfig) -> str:
         f"tokens; {updates} updates of {actor.ppo_mini_batch_size * n} samples, "
         f"{f'{tokens:,} tokens' if actor.use_dynamic_bsz else samples} a forward pass{fitted}"
     )
+
+
+def _ahead(settings: Settings, plan: RunPlan) -> dict[str, str]:
+    if settings.text("ASYNC_SAMPLING") == "off":
+        return {}
+    steps = settings.integer("MAX_STALENESS")
+    text = f"a batch is sampled {steps} step{'s' * (steps != 1)} ahead, and scored while others train"
+    return {"async": f"{text}; what was ahead of the checkpoint is sampled again" if plan.start.checkpoint else text}
 
 
 def _ratio(settings: Settings) -> dict[str, str]:

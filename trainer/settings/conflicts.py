@@ -17,6 +17,7 @@ from trainer.settings.values import Values
 
 ADDRESS = re.compile(r"(?!\.)[\w-]{1,63}(?:\.[\w-]{1,63}){0,8}\.?")  # a machine's name
 MODE, KIT_MODE = "trainer.v1.trainer_mode", "ppo_kit"
+READS = "reads the words of"  # verl hands it whole responses
 DIVIDES = ("sequence_parallel_size", "dynamic_bsz", "micro_batch_size", "ppo_mini_batch_size")
 
 
@@ -32,6 +33,7 @@ def contradictions(values: Values, explicit: frozenset[str], gpus: int, override
         *_reward(values, explicit),
         *_environment(values, explicit),
         *_tools(values),
+        *_sampling_ahead(values),
         *_audit(values),
         *_reward_model(values, explicit),
         *shape,
@@ -137,7 +139,7 @@ def _environment(values: Values, explicit: frozenset[str]) -> list[str]:
     except ValueError as error:
         hint = "write a JSON object in quotes, such as '{\"is_slippery\": true}'"
         faults.append(f"--env_args {shown(values.text('ENV_ARGS'))}: {error}; {hint}")
-    return [*faults, *_shared_reward_model(values, "--env", "the environment")]
+    return [*faults, *_shared_reward_model(values, "--env", f"{READS} the environment too")]
 
 
 def _tools(values: Values) -> list[str]:
@@ -146,16 +148,21 @@ def _tools(values: Values) -> list[str]:
     faults = []
     if values.text("ENV_NAME"):
         faults.append("--tools: not with --env; leave out one of them")
-    return [*faults, *_shared_reward_model(values, "--tools", "the tools")]
+    return [*faults, *_shared_reward_model(values, "--tools", f"{READS} the tools too")]
 
 
-def _shared_reward_model(values: Values, flag: str, others: str) -> list[str]:
-    """A reward model in the policy's own pool is handed whole responses, by verl."""
-    shares = values.text("REWARD_MODEL_PATH") and not values.text("RM_URL") and not own_gpus(values)
-    if not shares or values.text("DEVICE") != "cuda":
+def _sampling_ahead(values: Values) -> list[str]:
+    if values.text("ASYNC_SAMPLING") == "off":
         return []
-    why = f"a reward model that shares the policy's GPUs reads the words of {others} too"
-    return [f"{flag}: {why}; give it GPUs of its own (--rm_gpus 1), or a server (--rm_url)"]
+    return _shared_reward_model(values, "--async overlap", "cannot score while the policy trains on them")
+
+
+def _shared_reward_model(values: Values, flag: str, why: str) -> list[str]:
+    shares = values.text("REWARD_MODEL_PATH") and not values.text("RM_URL") and not own_gpus(values)
+    if not shares or values.text("DEVICE") != "cuda" or values.text("RM_DEVICE") == "cpu":
+        return []
+    what = f"a reward model that shares the policy's GPUs {why}"
+    return [f"{flag}: {what}; give it GPUs of its own (--rm_gpus 1), or a server (--rm_url)"]
 
 
 def _audit(values: Values) -> list[str]:

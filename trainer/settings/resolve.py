@@ -49,6 +49,8 @@ def _defaults(knobs: Sequence[Knob], explicit: Mapping[str, Value], device: Valu
         texts["DATA"] = SUMS
     if name := explicit.get(ENVIRONMENT):
         texts["DATA"] = f"{EPISODES}{name}"
+    if explicit.get("ASYNC_SAMPLING") == "overlap" and explicit.get("OLD_LOG_PROBS") != "rollout":
+        texts["ROLLOUT_CORRECTION"] = "token"  # samples are older than the policy
     if "EPOCHS" in explicit:
         texts["TOTAL_STEPS"] = AUTO  # who asks for epochs gets them whole
     return {

@@ -108,6 +108,26 @@ def test_metrics_of_the_policy_are_verls(sampled) -> None:
     if sampled:
         expected |= calculate_debug_metrics(DataProto(batch=TensorDict(tensors | {"responses": mask}, batch_size=2)))
         expected["off_policy/limit"] = 5e-3
-    assert step.of_policy(data, actor, Band("float32")) == expected
+    fresh = torch.ones(2, dtype=torch.bool)
+    assert step.of_policy(data, actor, Band("float32"), fresh) == expected
     assert set(data.batch.keys()) == tensors.keys() - {"entropy"}
-    assert step.of_policy(data, actor, Band("float32")) == {}
+    assert step.of_policy(data, actor, Band("float32"), fresh) == {}
+
+
+def test_samples_of_older_weights_are_not_held_against_the_actors_own() -> None:
+    """With --async overlap they differ by what training has changed since: only those of its very weights tell."""
+    log_probs = torch.tensor([[-1.0, -2.0], [-1.0, -2.0]])
+    tensors = {
+        "entropy": torch.ones(2, 2),
+        "old_log_probs": log_probs,
+        "rollout_log_probs": log_probs - torch.tensor([[0.5], [0.0]]),
+        "response_mask": torch.ones(2, 2, dtype=torch.long),
+    }
+    actor = OmegaConf.create({"loss_agg_mode": "token-mean", "loss_scale_factor": None})
+    found = {}
+    for name, fresh in (("both", [True, True]), ("second", [False, True]), ("none", [False, False])):
+        data = DataProto(batch=TensorDict(dict(tensors), batch_size=2))
+        found[name] = step.of_policy(data, actor, Band("float32"), torch.tensor(fresh))
+    assert found["both"]["training/rollout_probs_diff_max"] > 0.1
+    assert found["second"]["training/rollout_probs_diff_max"] == 0
+    assert found["none"] == {"actor/entropy": 1.0}

@@ -264,6 +264,14 @@ def test_several_turns_are_never_left_out(cluster: Cluster, flag: str, custom: d
         asyncio.run(made.takes(list(batch_of(PROMPTS).keys())))
 
 
+def test_sampling_ahead_is_never_left_out(cluster: Cluster) -> None:
+    made = worker(BatchClient(OmegaConf.create({}), cluster.balancer), None)
+    OmegaConf.update(made.config, "trainer.v1.ppo_kit.sampling", "overlap", force_add=True)
+    made.processor = object()
+    with pytest.raises(ValueError, match="--async overlap: only the kit's rollout"):
+        asyncio.run(made.takes(list(batch_of(PROMPTS).keys())))
+
+
 @ray.remote
 class Started:
     """A worker that notes what it was started with."""

@@ -1,6 +1,7 @@
 """The client of a vLLM server that takes many requests at once."""
 
 from collections.abc import AsyncIterator, Sequence
+from contextlib import nullcontext
 from typing import Any
 from uuid import uuid4
 
@@ -8,10 +9,13 @@ from verl.workers.rollout.llm_server import LLMServerClient
 from verl.workers.rollout.replica import TokenOutput
 
 from trainer.workers.rollout.finished import Finished
+from trainer.workers.rollout.gate import Gate
 
 
 class BatchClient(LLMServerClient):  # type: ignore[misc]
-    """verl's client, which sends many requests to one server at once."""
+    """verl's client, which sends many requests to one server at once, through ``gate`` where it has one."""
+
+    gate: Gate | None = None
 
     async def generate_many(
         self, requests: Sequence[tuple[list[int], dict[str, Any]]], batch_id: str = ""
@@ -21,18 +25,19 @@ class BatchClient(LLMServerClient):  # type: ignore[misc]
         Batches of one ``batch_id`` go to one server, whose cache has what their prompts begin with.
         """
         batch_id = batch_id or uuid4().hex
-        server_id, server = await self._acquire_server(batch_id)
-        try:
-            async for reference in server.generate_many.options(num_returns="streaming").remote(requests):
-                finished: Finished = await reference
-                for _, result in finished:
-                    if isinstance(result, TokenOutput):
-                        step = result.extra_fields.get("global_steps")
-                        result.extra_fields.setdefault("min_global_steps", step)
-                        result.extra_fields.setdefault("max_global_steps", step)
-                yield finished
-        finally:
-            self._release_server(server_id, request_id=batch_id)
+        async with self.gate.passing() if self.gate else nullcontext():
+            server_id, server = await self._acquire_server(batch_id)
+            try:
+                async for reference in server.generate_many.options(num_returns="streaming").remote(requests):
+                    finished: Finished = await reference
+                    for _, result in finished:
+                        if isinstance(result, TokenOutput):
+                            step = result.extra_fields.get("global_steps")
+                            result.extra_fields.setdefault("min_global_steps", step)
+                            result.extra_fields.setdefault("max_global_steps", step)
+                    yield finished
+            finally:
+                self._release_server(server_id, request_id=batch_id)
 
     async def routes_by_batch(self) -> bool:
         """Whether verl's router chooses a server without looking at a request."""

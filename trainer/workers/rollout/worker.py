@@ -25,6 +25,7 @@ from trainer.workers.rollout import rows
 from trainer.workers.rollout.agent_loop import sample_seed
 from trainer.workers.rollout.client import BatchClient
 from trainer.workers.rollout.finished import Finished
+from trainer.workers.rollout.gate import Gate
 from trainer.workers.rollout.multi_turn.batch import Player
 from trainer.workers.rollout.multi_turn.setting import Setting
 from trainer.workers.rollout.queue_columns import SIMPLE, Table
@@ -52,6 +53,17 @@ class BatchWorker(AgentLoopWorkerTQ.__ray_metadata__.modified_class.__ray_actor_
         self.setting = Setting.of(self.rollout_config, kwargs, self.config.reward.custom_reward_function)
         self.player: Player | None = None  # made for the first batch
         self.making = asyncio.Lock()
+        self.gate = Gate()
+        if isinstance(self.llm_client, BatchClient):
+            self.llm_client.gate = self.gate
+
+    async def close_gate(self) -> None:
+        """Hold back requests to vLLM from when none is under way."""
+        await self.gate.close()
+
+    async def open_gate(self) -> None:
+        """Let requests to vLLM pass."""
+        self.gate.open()
 
     async def generate_columns(self, columns: dict[str, Any], validate: bool) -> None:
         """Start on a batch of prompts (``rows.columns``), without waiting for it."""
@@ -63,7 +75,8 @@ class BatchWorker(AgentLoopWorkerTQ.__ray_metadata__.modified_class.__ray_actor_
         """Whether batches with columns of these names may come by ``generate_columns``.
 
         Raises:
-            ValueError: they may not, and an environment is played, which verl's own way would leave out.
+            ValueError: they may not, and an environment is played or sampling goes ahead, which verl's own way would
+                leave out.
         """
         config = self.rollout_config
         taken = (
@@ -77,9 +90,11 @@ class BatchWorker(AgentLoopWorkerTQ.__ray_metadata__.modified_class.__ray_actor_
             and isinstance(self.llm_client, BatchClient)
             and await self.llm_client.routes_by_batch()
         )
-        if not taken and self.setting.flag:
+        sampling = OmegaConf.select(self.config, "trainer.v1.ppo_kit.sampling", default="off")
+        ahead = "--async overlap" if sampling == "overlap" else ""
+        if not taken and (flag := self.setting.flag or ahead):
             raise ValueError(
-                f"{self.setting.flag}: only the kit's rollout of text with vLLM has several turns; leave out what "
+                f"{flag}: only the kit's rollout of text with vLLM can do that; leave out what "
                 "chooses another (actor_rollout_ref.rollout.name, .agent, .disaggregation, a model of images, "
                 "distillation)"
             )

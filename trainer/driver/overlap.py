@@ -1,0 +1,94 @@
+"""Sampling ahead (``--async overlap``): what answers wait for, judges above all, takes its time while a step trains.
+
+With ``max_staleness`` N, the prompts of step t + N are sent to vLLM at the beginning of step t, before the batch of
+step t is waited for. vLLM is put to sleep for the updates when no request is left; answers that wait for a verdict,
+and conversations that wait for a tool or an environment, go on waiting meanwhile::
+
+    step t    sample t+1 | batch t is scored | updates with t            | weights to vLLM
+    judge     ........... verdicts of t .... | ........ verdicts of t+1 ..........
+
+A batch is trained on as a whole, in the order of the data, and once. Each of its samples is N steps old, or less:
+probabilities are those of the weights that sampled it, which ``--rollout_correction`` weighs.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import ray
+import torch
+from verl.trainer.ppo.v1.trainer_sync import PPOTrainerSync
+
+from trainer.algorithm.options import AlgorithmOptions
+from trainer.runs import checkpoints
+
+
+class Overlapping(PPOTrainerSync):  # type: ignore[misc]
+    """verl's synchronous trainer, with batches under way that later steps train on."""
+
+    options: AlgorithmOptions
+    global_steps: int
+
+    def __init__(self, config: Any) -> None:
+        super().__init__(config)
+        self._data_states: dict[int, Any] = {}  # of the data, once a step's batch has been taken from it
+
+    @property
+    def ahead(self) -> int:
+        """How many batches are sampled before their steps; 0 where that is not wanted."""
+        return self.options.max_staleness if self.options.sampling == "overlap" else 0
+
+    def on_train_begin(self) -> None:
+        """Begin with the batches of the first steps."""
+        super().on_train_begin()
+        for step in range(self.global_steps, self.global_steps + self.ahead):
+            self._sample(step)
+
+    def prepare_step(self) -> dict[str, Any]:
+        """Have the batch of this step sampled; or that of a step to come, while there is one."""
+        self._sample(self.global_steps + self.ahead)
+        return {}
+
+    def _sample(self, step: int) -> None:
+        last = min(self.total_training_steps, self.config.trainer.total_epochs * self.steps_per_epoch)
+        if step > last:
+            return
+        now, self.global_steps = self.global_steps, step  # what verl marks the prompts with
+        try:
+            super().prepare_step()
+        finally:
+            self.global_steps = now
+        self._data_states = {at: state for at, state in self._data_states.items() if at >= now}
+        self._data_states[step] = self.train_dataloader.state_dict()
+
+    def on_sample_end(self) -> None:
+        """Put vLLM to sleep, when what is under way has no request to it."""
+        if self.options.sampling == "overlap":
+            ray.get([worker.close_gate.remote() for worker in self.agent_loop_manager.agent_loop_workers])
+        super().on_sample_end()
+
+    def on_step_end(self) -> None:
+        """Send the weights to vLLM, and let requests pass again."""
+        super().on_step_end()
+        if self.options.sampling == "overlap":
+            ray.get([worker.open_gate.remote() for worker in self.agent_loop_manager.agent_loop_workers])
+
+    def _save_checkpoint(self) -> None:
+        """Save the data as of this step: who goes on from here samples again what was ahead of it."""
+        super()._save_checkpoint()
+        if self.ahead:
+            folder = checkpoints.folder_of(Path(self.config.trainer.default_local_dir), self.global_steps)
+            torch.save(self._data_states[self.global_steps], folder / "data.pt")
+
+    def staleness(self, tags: Sequence[Mapping[str, Any]], metrics: dict[str, float]) -> torch.Tensor:
+        """Return by how many updates the weights that each sample began with are older than the actor's, (B,).
+
+        ``tags`` are what the transfer queue says of the samples; ``metrics`` are told where batches are sampled ahead.
+        """
+        ages = torch.tensor([max(0, self.global_steps - 1 - (tag.get("min_global_steps") or 0)) for tag in tags])
+        if self.ahead:
+            metrics["async/staleness_mean"], metrics["async/staleness_max"] = (
+                float(ages.float().mean()),
+                float(ages.max()),
+            )
+        return ages
