@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 import yaml
+from markdown_it import MarkdownIt
 
 from tests.unit.monitor.test_report import make_run
 from trainer.export.model_card import card
@@ -90,6 +91,7 @@ HOSTILE = (
     "{{ 7*7 }} {% raw %}",
     "\x1b[2J\u202ereversed",
     "@everyone",
+    "__bold__ _b_ a__b__c ___x",
     "w" * 5000,
 )
 
@@ -102,6 +104,7 @@ def test_nothing_in_a_model_card_acts(tmp_path, value) -> None:
     shown, between = plain(value), code(value)
     assert len((shown + between).splitlines()) == 1
     assert not re.search(r"<|(?<!\\)[\[\]|`!]|[\x00-\x1f\u202e]|https://", shown)
+    assert "<" not in MarkdownIt().renderInline(shown)
     assert "`" not in between
     assert len(shown) < 1000
     run = make_run(tmp_path / "run")

@@ -28,7 +28,8 @@ SETTINGS = {
 
 
 WIDEST = 200  # characters of a value
-SPECIAL = re.compile(r"[\\`*\[\]|~$!]|(?<!\w)_|_(?!\w)|(?<=:)//|(?<=www)\.")  # of Markdown; what makes links too
+# Of Markdown, an underscore within a word left out, and what makes links too.
+SPECIAL = re.compile(r"[\\`*\[\]|~$!]|(?<![^\W_])_|_(?![^\W_])|(?<=:)//|(?<=www)\.")
 FIGURES = ("reward_mean", "kl_divergence", "value_loss", "clip_fraction")
 
 
