@@ -75,13 +75,13 @@ def train_tokenizer(
     )
 
 
-def build_model(tokenizer: PreTrainedTokenizerFast, vocabulary: int = 0, positions: int = 512) -> Qwen2ForCausalLM:
-    """Return the untrained model, of the tokenizer's size where no ``vocabulary`` is given.
+def build_model(tokenizer: PreTrainedTokenizerFast, positions: int = 512) -> Qwen2ForCausalLM:
+    """Return the untrained model, of the tokenizer's size: what is beyond it vLLM never samples, and the actor counts.
 
     Heads of 32: the smallest that vLLM's CPU attention serves.
     """
     config = Qwen2Config(
-        vocab_size=vocabulary or len(tokenizer) + (-len(tokenizer)) % 8,
+        vocab_size=len(tokenizer) + (-len(tokenizer)) % 8,
         hidden_size=128,
         intermediate_size=512,
         num_hidden_layers=3,

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
+from tokenizers import AddedToken, Tokenizer, models
 from transformers import PreTrainedTokenizerFast, Qwen2ForCausalLM
 
 from data import tiny
@@ -35,8 +35,6 @@ BATCH = 32
 LEARNING_RATE = 2e-3
 SHARP = 6  # of the frequencies of a head's positions: those that tell a token from the next
 LEAD = 8.0  # what each of them adds to the score of the token that a head begins by looking at
-# A word with the blank before it; each digit alone, so that numbers are copied digit by digit.
-WORD_PATTERN = r"\s?[A-Za-z]+|\d|\s?[^\sA-Za-z\d]+|\s+"
 ROLES = ("<|tools|>", *tiny.ROLES, "<|tool|>")
 CALL = ("<tool_call>", "</tool_call>")
 CHAT_TEMPLATE = (
@@ -79,30 +77,12 @@ def rendered(talk: list[Message]) -> str:
 
 def build_tokenizer() -> PreTrainedTokenizerFast:
     """Return a tokenizer of bytes and of the words of the teacher's conversations; the same for every seed."""
-    tokenizer = Tokenizer(models.BPE())
-    split_words = pre_tokenizers.Split(Regex(WORD_PATTERN), "isolated")
-    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
-        [split_words, pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)]
-    )
-    tokenizer.decoder = decoders.ByteLevel()
     added = [AddedToken(text, special=text not in CALL) for text in (tiny.END, tiny.PAD, *ROLES, *CALL)]
-    trainer = trainers.BpeTrainer(
-        vocab_size=VOCABULARY - len(added),
-        initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
-        show_progress=False,
-    )
     chance, drawn = random.Random(0), problems.problems()[0][:TEXTS]
-    texts = [rendered(conversation(problem, calls, chance)) for problem in drawn for calls in (True, False)]
+    talks = [rendered(conversation(problem, calls, chance)) for problem in drawn for calls in (True, False)]
     separators = "|".join(re.escape(token.content) for token in added)
-    tokenizer.train_from_iterator([part for text in texts for part in re.split(separators, text)], trainer)
-    tokenizer.add_tokens(added)
-    return PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer,
-        eos_token=tiny.END,
-        pad_token=tiny.PAD,
-        chat_template=CHAT_TEMPLATE,
-        model_max_length=POSITIONS,
-    )
+    texts = [part for talk in talks for part in re.split(separators, talk)]
+    return tiny.train_tokenizer(texts, added, VOCABULARY, POSITIONS, CHAT_TEMPLATE)
 
 
 def encode(tokenizer: PreTrainedTokenizerFast, talk: list[Message]) -> tuple[list[int], list[int]]:
@@ -199,7 +179,7 @@ def make(folder: Path, seed: int) -> None:
     """Write the warmed-up model to ``folder``, which appears only when it is complete."""
     torch.manual_seed(seed)
     tokenizer = build_tokenizer()
-    model = tiny.build_model(tokenizer, VOCABULARY, POSITIONS)
+    model = tiny.build_model(tokenizer, POSITIONS)
     whole = warm_up(model, tokenizer, random.Random(seed))
     if whole < TARGET:
         sys.exit(

@@ -168,7 +168,7 @@ def make(folder: Path, seed: int, spec: EnvSpec) -> None:
     torch.manual_seed(seed)
     conversations = play(spec, random.Random(seed))
     tokenizer = build_tokenizer(conversations)
-    model = tiny.build_model(tokenizer, VOCABULARY, POSITIONS)
+    model = tiny.build_model(tokenizer, POSITIONS)
     if not warm_up(model, tokenizer, conversations):
         sys.exit(f"builtin:tiny with seed {seed} did not learn {spec.name} in {MAX_STEPS} steps; try another --seed")
     tiny.save(model, tokenizer, folder)

@@ -5,7 +5,7 @@ import json
 import random
 
 import pytest
-from transformers import PreTrainedTokenizerFast
+from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
 from data import models, parquet, tiny
 from data.calculator import model, problems
@@ -18,8 +18,15 @@ CALL = '<tool_call>\n{"name": "calculate", "arguments": {"expression": "482133+3
 
 
 @pytest.fixture(scope="module")
-def tokenizer() -> PreTrainedTokenizerFast:
-    return model.build_tokenizer()
+def tokenizer(tmp_path_factory) -> PreTrainedTokenizerFast:
+    """The tokenizer as a run loads it, which goes by the type of the model."""
+    folder = tmp_path_factory.mktemp("caller") / "model"
+    built = model.build_tokenizer()
+    tiny.save(tiny.build_model(built, model.POSITIONS), built, folder)
+    loaded: PreTrainedTokenizerFast = AutoTokenizer.from_pretrained(folder)
+    talks = [model.conversation(problem, True, random.Random(1)) for problem in problems.problems()[1]]
+    assert all(model.encode(loaded, talk) == model.encode(built, talk) for talk in talks)
+    return loaded
 
 
 def render(tokenizer: PreTrainedTokenizerFast, messages: list[model.Message], **arguments: object) -> str:
@@ -105,7 +112,7 @@ def test_a_digit_is_a_token_and_only_the_assistant_is_learnt_from(tokenizer) -> 
     tokens, labels = model.encode(tokenizer, talk)
     assert tokenizer.decode([label for label in labels if label >= 0]) == f"{CALL}<|end|>785583<|end|>"
     assert len(tokenizer.encode("482133+303450")) == 13 and len(tokenizer.encode("785583")) == 6
-    assert len(tokenizer) <= model.VOCABULARY and len(tokens) == 86
+    assert len(tokenizer) <= model.VOCABULARY and len(tokens) == 85
     tokens, labels = model.encode(tokenizer, model.conversation((482133, 303450), False, random.Random(1)))
     assert [label >= 0 for label in labels][-9:] == [True] * 9 and sum(label >= 0 for label in labels) == 9
 
@@ -125,7 +132,8 @@ def test_tools_have_a_model_of_their_own(tmp_path) -> None:
     [("caller", model.VOCABULARY, model.POSITIONS), ("player", player.VOCABULARY, player.POSITIONS)],
 )
 def test_the_sizes_of_a_model_that_is_not_made_yet_are_its_own(name: str, vocabulary: int, positions: int) -> None:
-    made = tiny.build_model(tiny.build_tokenizer(), vocabulary, positions).config.to_dict()
+    """But for the vocabulary, of which there are as many words as its texts have, at most."""
+    made = tiny.build_model(tiny.build_tokenizer(), positions).config.to_dict() | {"vocab_size": vocabulary}
     told = {key: value for key, value in models.SIZES[name].items() if key != "architectures"}  # which saving adds
     assert {key: made[key] for key in told} == told
     assert told["max_position_embeddings"] == positions

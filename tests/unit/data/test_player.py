@@ -34,7 +34,7 @@ def tokenizer(conversations, tmp_path_factory) -> PreTrainedTokenizerBase:
     """The tokenizer as a run loads it, which goes by the type of the model."""
     folder = tmp_path_factory.mktemp("player") / "model"
     built = player.build_tokenizer(conversations)
-    tiny.save(tiny.build_model(built, player.VOCABULARY, player.POSITIONS), built, folder)
+    tiny.save(tiny.build_model(built, player.POSITIONS), built, folder)
     loaded: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(folder)
     assert all(
         loaded.encode(text) == built.encode(text)
