@@ -139,7 +139,7 @@ def test_what_is_not_the_runs_is_started_anew(stack: Stack) -> None:
 
 def test_what_the_kit_warns_of_is_printed(stack: Stack) -> None:
     """Whatever the libraries have made of the root logger; trainer/monitor/progress.py looks for it."""
-    code = "import logging; log = logging.getLogger('trainer.driver.checkpointing'); "
+    code = "import logging; log = logging.getLogger('trainer.driver.checkpoints.saver'); "
     code += "log.warning('checkpoint of step 3 waits: no room')"
     with stack.popen(code, stderr=subprocess.PIPE) as process:
         _, said = process.communicate(timeout=120)

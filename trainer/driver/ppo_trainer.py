@@ -21,8 +21,6 @@ from trainer.algorithm.kl import full_kl
 from trainer.algorithm.metrics import drop_verdicts, watched
 from trainer.algorithm.options import AlgorithmOptions
 from trainer.driver import (
-    checkpoint_copies,
-    checkpointing,
     early_stop,
     network_check,
     overlap,
@@ -31,6 +29,8 @@ from trainer.driver import (
     validation,
     worker_losses,
 )
+from trainer.driver.checkpoints.copies import Copies
+from trainer.driver.checkpoints.saver import Saver, resumed_folder
 from trainer.driver.failure import failures
 from trainer.driver.judge_watch import JudgeWatch
 from trainer.driver.replay_buffer import OrderedReplayBuffer
@@ -84,8 +84,8 @@ class KitPPOTrainer(validation.Validating, overlap.Overlapping):
         if config.algorithm.use_kl_in_reward:
             control = config.algorithm.kl_ctrl
             self.kl_ctrl_in_reward = kl.controller(control.type, control.kl_coef, control.target_kl, control.horizon)
-        self.copies = checkpoint_copies.Copies(self.options.nodes_without_shared_output)
-        self.saver = checkpointing.Saver.of(config, self.options)
+        self.copies = Copies(self.options.nodes_without_shared_output)
+        self.saver = Saver.of(config, self.options)
         self.band = off_policy.Band(config.actor_rollout_ref.rollout.dtype)
         self.weights = WeightCheck.of(config.actor_rollout_ref.model)
 
@@ -287,7 +287,7 @@ class KitPPOTrainer(validation.Validating, overlap.Overlapping):
         with strict_loading(), self.copies.lent(self.config.trainer.resume_from_path, self.actor_rollout_wg):
             super()._load_checkpoint()
         if self.global_steps:
-            state.restore(checkpointing.resumed_folder(self.config.trainer, self.global_steps), self._stateful())
+            state.restore(resumed_folder(self.config.trainer, self.global_steps), self._stateful())
 
     def _stateful(self) -> dict[str, Any]:
         parts: dict[str, Any] = {"running_rewards": self.running, "off_policy": self.band}

@@ -11,7 +11,7 @@ from reward.zscore import OF_A_MODEL, ZScores
 from trainer.algorithm.metrics import UNSCORED
 from trainer.algorithm.options import AlgorithmOptions
 from trainer.driver import queue_samples
-from trainer.driver.checkpointing import Saver
+from trainer.driver.checkpoints.saver import Saver
 from trainer.driver.queue_samples import TURNS
 from trainer.runs import checkpoints, metrics_file
 from trainer.workers.audit.audit import Audit

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from trainer import ROOT
-from trainer.driver.checkpointing import GIB, LACKING, RESERVE, DiskFullError, Saver
+from trainer.driver.checkpoints.saver import GIB, LACKING, RESERVE, DiskFullError, Saver
 from trainer.runs import checkpoints, resume
 from trainer.runs.checkpoints import Score
 from trainer.runs.metrics_file import read
@@ -25,7 +25,7 @@ import json, pickle, random, sys
 from pathlib import Path
 from trainer.runs import checkpoints, resume
 from trainer.runs.checkpoints import Score
-from trainer.driver.checkpointing import Saver
+from trainer.driver.checkpoints.saver import Saver
 
 run, (steps, frequency, files) = Path(sys.argv[1]), map(int, sys.argv[2:])
 root, done, rng, weights, order = run / "checkpoints", 0, random.Random(0), [0.0] * 20_000, list(range(100))

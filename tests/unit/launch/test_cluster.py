@@ -14,7 +14,7 @@ from tests.support.command import clean_environment, train_sh
 from tests.support.ports import free_port
 from trainer import ROOT
 from trainer.composition import config_environment
-from trainer.driver import checkpoint_copies
+from trainer.driver.checkpoints import copies
 from trainer.launch import environment, supervisor
 from trainer.launch.cluster import ray_node, token
 from trainer.launch.cluster import ray_node as node
@@ -152,12 +152,12 @@ def test_of_a_checkpoint_a_machine_gets_what_its_ranks_load(tmp_path) -> None:
         for kind in ("model", "optim")
     ]
     files = ["complete.json", "data.pt", "actor/huggingface/config.json", "actor/huggingface/model.safetensors", *parts]
-    assert checkpoint_copies.needed(files, {2, 3}) == [
+    assert copies.needed(files, {2, 3}) == [
         "data.pt",
         "actor/huggingface/config.json",
         *[part for part in parts if part.endswith(("rank_2.pt", "rank_3.pt"))],
     ]
-    disk, folder = checkpoint_copies.Disk(), tmp_path / "run" / "global_step_1"
+    disk, folder = copies.Disk(), tmp_path / "run" / "global_step_1"
     for part in (b"of ", b"a rank"):
         disk.append(folder, parts[0], part)
     assert disk.files(folder) == {parts[0]: 9}
