@@ -163,7 +163,7 @@ def without_a_file(house: Path) -> None:
         (edited(left_out={}), "made from another version of config/requirements/cpu.txt: torch==2.13.0+cpu"),
         (lambda house: shutil.rmtree(house / "wheels"), "missing from wheels; copy it again from where"),
         (without_a_file, ": plain-1.0-py3-none-any.whl: missing from wheels; copy it again from where"),
-        (with_a_damaged_file, ": large-1.0-py3-none-any.whl: damaged, by its checksum; bring it again from where"),
+        (with_a_damaged_file, ": large-1.0-py3-none-any.whl: damaged, by its checksum; copy it again from where"),
         (
             lambda house: wheels.wheel(house, "mine", tag="cp39-cp39-linux_x86_64"),
             "mine-1.0-cp39-cp39-linux_x86_64.whl: no wheel for cpu, Python",
