@@ -122,7 +122,7 @@ def of_sampling_ahead(sampling: str, groups: Mapping[str, Any] | None, shares_de
         ),
         (
             shares_devices,
-            "a reward model that vLLM serves in the policy's place scores when nothing is sampled; take --rm_gpus 1, "
+            "a reward model that vLLM serves on the policy's devices scores when nothing is sampled; take --rm_gpus 1, "
             "--rm_url or --rm_engine transformers",
         ),
     ]

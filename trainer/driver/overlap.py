@@ -58,8 +58,9 @@ class Overlapping(PPOTrainerSync):  # type: ignore[misc]
             super().prepare_step()
         finally:
             self.global_steps = now
-        self._data_states = {at: state for at, state in self._data_states.items() if at >= now}
-        self._data_states[step] = self.train_dataloader.state_dict()
+        if self.ahead:  # else the data is where the step is
+            self._data_states = {at: state for at, state in self._data_states.items() if at >= now}
+            self._data_states[step] = self.train_dataloader.state_dict()
 
     def on_sample_end(self) -> None:
         """Put vLLM to sleep, when what is under way has no request to it."""
@@ -87,8 +88,6 @@ class Overlapping(PPOTrainerSync):  # type: ignore[misc]
         """
         ages = torch.tensor([max(0, self.global_steps - 1 - (tag.get("min_global_steps") or 0)) for tag in tags])
         if self.ahead:
-            metrics["async/staleness_mean"], metrics["async/staleness_max"] = (
-                float(ages.float().mean()),
-                float(ages.max()),
-            )
+            metrics["async/staleness_mean"] = float(ages.float().mean())
+            metrics["async/staleness_max"] = float(ages.max())
         return ages
