@@ -247,12 +247,21 @@ def run_command_line(arguments: list[str]) -> int:
             things = [word for word in arguments if "=" not in word or Path(word).exists()]  # all words but overrides
             overrides = [word for word in arguments if word not in things]
             settings = read_settings(os.environ, overrides, reward_is_complete=name not in commands.OF_RUNS)
+            tell_covered(settings)
             return commands.run(name, settings, things)
-        return train(read_settings(os.environ, arguments))
+        settings = read_settings(os.environ, arguments)
+        tell_covered(settings)
+        return train(settings)
     except OSError as error:
         if error.filename is None or isinstance(error, BrokenPipeError):
             raise
         raise UserError(f"{of_system(error)}; fix it, or name another") from None
+
+
+def tell_covered(settings: Settings) -> None:
+    """Say what of the file of ``--config`` gives way to an env var, which may be there for another reason."""
+    for line in settings.covered:
+        print(f"train.sh: {line}", file=sys.stderr)
 
 
 def own_fault() -> str:

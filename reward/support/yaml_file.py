@@ -18,6 +18,7 @@ PLAIN_NUMBER = re.compile(  # also with groups of three digits: 1_000_000
     r"[-+]?(?:(?:0|[1-9]\d*|[1-9]\d{0,2}(?:_\d{3})+)(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?|[-+]?\.(?:inf|nan)",
     re.ASCII | re.I,
 )
+NO_NAMES = "NAME: VALUE lines are wanted, and it has none"
 MOST_VALUES = 100_000  # with those that aliases repeat
 
 
@@ -33,6 +34,49 @@ def read(path: Path) -> dict[str, Any]:
     """
     import yaml
 
+    tree = _tree(path)
+    try:
+        content = None if tree is None else plain(tree)
+    except yaml.YAMLError as error:
+        raise YamlFileError(_why(error)) from None
+    except (ValueError, RecursionError, TypeError) as error:  # TypeError: a list as a key
+        raise YamlFileError(reason(error)) from None
+    if content is None:
+        return {}
+    if not isinstance(content, dict):
+        raise YamlFileError(NO_NAMES)
+    return content
+
+
+def read_nodes(path: Path) -> list[tuple[str, int, Any]]:
+    """Return the names of a YAML file with their lines and nodes, for who reads values as they are written.
+
+    Raises:
+        YamlFileError: it cannot be read.
+    """
+    tree = _tree(path)
+    if tree is None or (tree.id == "scalar" and not tree.value):
+        return []
+    if tree.id != "mapping":
+        raise YamlFileError(NO_NAMES)
+    return [(str(key.value), key.start_mark.line + 1, value) for key, value in tree.value]
+
+
+def plain(node: Any) -> Any:
+    """Return what a node is in Python."""
+    import yaml
+
+    return yaml.constructor.SafeConstructor().construct_document(node)
+
+
+def _tree(path: Path) -> Any:
+    """Return the nodes of a file, None of an empty one.
+
+    Raises:
+        YamlFileError: it is no YAML, or more than a file of settings.
+    """
+    import yaml
+
     try:
         if path.stat().st_size > MOST_BYTES:
             raise YamlFileError(f"it has more than {MOST_BYTES >> 20} MiB; a file of settings is small")
@@ -42,18 +86,13 @@ def read(path: Path) -> dict[str, Any]:
         tree = yaml.compose(text, loader)
         if fault := next(_twice(tree, ""), None) or next(_odd_numbers(tree), None):
             raise YamlFileError(fault)
-        content = yaml.load(text, loader)
     except YamlFileError:
         raise
     except yaml.YAMLError as error:
         raise YamlFileError(_why(error)) from None
-    except (OSError, ValueError, RecursionError, TypeError) as error:  # TypeError: a list as a key
+    except (OSError, ValueError, RecursionError, TypeError) as error:
         raise YamlFileError(reason(error)) from None
-    if content is None:
-        return {}
-    if not isinstance(content, dict):
-        raise YamlFileError("NAME: VALUE lines are wanted, and it has none")
-    return content
+    return tree
 
 
 def _why(error: Any) -> str:

@@ -15,7 +15,8 @@ from tests.attacks import bad_input_accepted as table
 from tests.support.composing import resolved
 from trainer import ROOT
 from trainer.checks import software
-from trainer.settings import overrides, reward_config
+from trainer.settings import reward_config
+from trainer.settings.given import overrides
 from trainer.settings.knobs import load_knobs
 from trainer.settings.no_effect import without_effect
 from trainer.settings.settings import Settings, read_settings

@@ -16,7 +16,7 @@ from trainer import ROOT
 from trainer.commands.chat import clean
 from trainer.commands.evaluation import scores
 from trainer.runs import checkpoints
-from trainer.settings import saved_settings
+from trainer.settings.given import saved_settings
 
 
 def test_wilsons_interval() -> None:

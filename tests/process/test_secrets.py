@@ -289,7 +289,7 @@ ALLOWED = (
 
 @pytest.mark.parametrize("word", ALLOWED)
 def test_settings_that_only_sound_like_it(word) -> None:
-    from trainer.settings.secret_inputs import fault_of_word
+    from trainer.settings.given.secret_inputs import fault_of_word
 
     assert fault_of_word(word) == ""
 

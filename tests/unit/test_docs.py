@@ -49,7 +49,7 @@ OF_READERS = {
 OF_READERS |= {"answers.jsonl", "scored.jsonl", "pairs.jsonl", "FILE.jsonl", "labelled.jsonl", "math_cot_100.jsonl"}
 # Files that runs write.
 OF_RUNS = {"settings.json", "config.yaml", "summary.json", "metrics.jsonl", "complete.json", "kit_state.json"}
-OF_RUNS |= {"wheelhouse.json", "events.jsonl"}
+OF_RUNS |= {"wheelhouse.json", "events.jsonl", "train.yaml"}
 # Examples of names, and what the kit does not set.
 NO_SETTINGS = {"OPENAI_API_KEY_2", "DB_PASS", "MY_CREDENTIALS", "CAP_SETUID", "MKL_CBWR"}
 FILE = re.compile(r"[\w./-]+\.(?:py|sh|yaml|tsv|jsonl?|md|jinja|sbatch)\b")

@@ -17,7 +17,7 @@ from trainer.settings.settings import read_settings
 from trainer.user_error import UserError
 
 USAGE = {words.split()[0]: words for words in COMMANDS if words}
-READ = {"KIT_GIVEN", "KIT_UNKNOWN"} | {knob.env for knob in load_knobs()}
+READ = {"KIT_GIVEN", "KIT_UNKNOWN"} | {knob.env for knob in load_knobs()} - {"RUN_CONFIG"}  # a reader's own file
 WRITTEN = {str(command): command for page in pages() for command in page.commands}  # each once a page
 TRAIN = [command for command in WRITTEN.values() if command.words[0] == "./train.sh"]
 

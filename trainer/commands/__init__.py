@@ -39,7 +39,7 @@ def run(name: str, settings: Settings, arguments: Sequence[str]) -> int:
         )
     if name in NO_EPISODES and (env := settings.text("ENV_NAME")):
         raise UserError(f"{name} plays no episodes of an environment (--env {shown(env, 160)}): {NO_EPISODES[name]}")
-    if name == "score" and (idle := without_effect_on_scores(settings.explicit)):
+    if name == "score" and (idle := without_effect_on_scores(settings.explicit - settings.of_file)):
         print(f"score: no effect in this command: {idle}", file=sys.stderr)
     status: int = importlib.import_module(f"trainer.commands.{name}").run(settings, arguments)
     return status

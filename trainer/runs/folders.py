@@ -12,7 +12,7 @@ from reward.support import redact
 from reward.support.nearest import nearest
 from reward.support.wording import SYSTEM, expanded, quoted, reason, shown
 from trainer.runs import lock, resume
-from trainer.settings import saved_settings
+from trainer.settings.given import flags_file, saved_settings
 from trainer.settings.settings import Settings
 from trainer.settings.values import as_env
 from trainer.user_error import UserError
@@ -47,6 +47,8 @@ class Run:
         explicit = {env: settings.values[env] for env in settings.explicit}
         texts = {env: "none" if value is None else as_env(value) for env, value in explicit.items()}
         saved_settings.write(self.folder, texts, settings.overrides)
+        resolved = {env: "none" if value is None else as_env(value) for env, value in settings.values.items()}
+        flags_file.write(self.folder, texts, settings.overrides, resolved)
         return lock_fd
 
     @property

@@ -13,7 +13,7 @@ from reward.support.nearest import nearest
 from reward.support.wording import expanded, is_folder, path_fault, shown
 from trainer.runs import checkpoint_config, checkpoint_pickles, checkpoints, config_changes, stack_versions
 from trainer.runs.metrics_file import rows
-from trainer.settings import saved_settings
+from trainer.settings.given import saved_settings
 from trainer.settings.knobs import AUTO
 from trainer.settings.settings import Settings
 

@@ -8,6 +8,7 @@ from reward.support.redact import redact_streams
 from trainer import ROOT
 from trainer.commands import OF_RUNS
 from trainer.launch.cluster import rendezvous_client
+from trainer.settings.given import flags_file
 from trainer.settings.settings import read_settings
 from trainer.setup import host
 from trainer.user_error import UserError, fail
@@ -16,18 +17,26 @@ from trainer.user_error import UserError, fail
 def main() -> int:
     """Check what was typed; print the device that the environment is for, which is all that set-up needs to know.
 
-    Where the environment is there already, its Python does the complaining: with verl at hand it finds more.
+    Where the environment is there already, its Python does the complaining: with verl at hand it finds more. A file of
+    flags that this Python cannot read is left to that of the environment, which may have to be made first.
     """
     redact_streams()
     gpus = host.gpu_count()
+    environment = Path(os.environ.get("VENV") or ROOT / ".venv")
+    has_environment = (environment / "kit-lock").is_file() and Path(sys.prefix) != environment
+    config = os.environ.get(flags_file.ENV, "")
+    if config and not flags_file.can_read() and not has_environment:
+        device = os.environ.get("DEVICE", "").strip() or flags_file.device_in(config)
+        print(device if device in ("cpu", "cuda") else "cuda" if gpus else "cpu")
+        return 0
     try:
+        if config and not flags_file.can_read():
+            in_environment(environment)
         of_run = os.environ.get("KIT_COMMAND", "") in OF_RUNS
         settings = read_settings(os.environ, sys.argv[1:], gpus, reward_is_complete=not of_run)
     except UserError as error:
-        environment = Path(os.environ.get("VENV") or ROOT / ".venv")
-        if (environment / "kit-lock").is_file() and Path(sys.prefix) != environment:
-            python = str(environment / "bin" / "python")
-            os.execv(python, [python, "-m", "trainer.settings", *sys.argv[1:]])
+        if has_environment:
+            in_environment(environment)
         rendezvous_client.tell(os.environ, error.faults)
         return fail(error)
     except KeyboardInterrupt:
@@ -35,6 +44,12 @@ def main() -> int:
     # A dry run needs no GPU, so it makes do with the environment of this machine.
     print(settings.text("DEVICE") if not settings.dry_run else ("cuda" if gpus else "cpu"))
     return 0
+
+
+def in_environment(folder: Path) -> None:
+    """Go on in the environment's own Python."""
+    python = str(folder / "bin" / "python")
+    os.execv(python, [python, "-m", "trainer.settings", *sys.argv[1:]])
 
 
 if __name__ == "__main__":

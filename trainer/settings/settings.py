@@ -1,8 +1,9 @@
 """Env vars in, one frozen ``Settings`` out: defaults, types, ranges, every fault at once.
 
 Runs on the standard library alone, before anything is installed. Precedence, lowest first: the table's default, its
-column for no GPU, its column for ``builtin:tiny``, env vars, flags (which ``train.sh`` turns into env vars), raw
-overrides for verl. Defaults of batch sizes give way to the nearest sizes that fit (``trainer.settings.batch_size``).
+column for no GPU, its column for ``builtin:tiny``, what a run that goes on was given before, the file of ``--config``,
+env vars, flags (which ``train.sh`` turns into env vars), raw overrides for verl. Defaults of batch sizes give way to
+the nearest sizes that fit (``trainer.settings.batch_size``).
 """
 
 import contextlib
@@ -10,20 +11,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from reward.support.nearest import nearest
 from reward.support.wording import expanded, path_fault, quoted
 from trainer import ROOT
-from trainer.settings import overrides, saved_settings, secret_inputs
 from trainer.settings.conflicts import contradictions
+from trainer.settings.given import flags_file, names, overrides, saved_settings, secret_inputs
 from trainer.settings.knobs import Knob, Value, load_knobs, with_trait
 from trainer.settings.resolve import resolve
 from trainer.settings.reward_config import RewardChoice, choose
 from trainer.settings.values import Values, as_env
 from trainer.setup import host
 from trainer.user_error import UserError
-
-# What is no flag, but looked for among them.
-NO_FLAGS = {"composite_reward": "a composite is switched on in config/reward_model_config.yaml, with enable: true"}
 
 
 @dataclass(frozen=True)
@@ -38,6 +35,8 @@ class Settings:
     explicit: frozenset[str] = field(default_factory=frozenset)
     reward: RewardChoice = field(default_factory=lambda: RewardChoice("rule"))
     fitted: tuple[str, ...] = ()  # sizes of a batch that are not the defaults, as those do not fit: "batch 258 for 256"
+    of_file: frozenset[str] = field(default_factory=frozenset)  # those that the file of --config alone gave
+    covered: tuple[str, ...] = ()  # what of that file gives way to an env var, a line each
 
     def text(self, env: str) -> str:
         """Return a text or a choice."""
@@ -110,19 +109,26 @@ def read_settings(
     """
     knobs = load_knobs()
     typed, faults = _explicit(environ, knobs)
-    raw, passed_on, override_faults = overrides.read(arguments, knobs)
-    before, words_before = _of_previous_launch(typed | raw, knobs)
-    explicit, passed_on = before | typed | raw, saved_settings.merged(words_before, passed_on)
+    file = flags_file.read(str(typed.pop(flags_file.ENV, "")), knobs)
+    of_words, file_words, faults_of_file = overrides.read(file.overrides, knobs)
+    raw, words, faults_of_words = overrides.read(arguments, knobs)
+    given = {**file.values, **of_words, **typed, **raw}
+    before, words_before = _of_previous_launch(given, knobs)
+    explicit = before | given
+    passed_on = saved_settings.merged(saved_settings.merged(words_before, file_words), words)
     gpus = host.gpu_count() if gpus is None else gpus
     values, fitted = resolve(knobs, explicit, gpus)
     reward = choose(values)
-    names = frozenset(explicit)
-    faults = _faults_of_flags(environ, knobs) + faults + override_faults
-    faults += [*contradictions(values, names, gpus, tuple(passed_on)), *(reward.faults if reward_is_complete else ())]
-    faults += secret_inputs.faults_of_knobs(values, names)
+    envs = frozenset(explicit)
+    faults = [*names.faults(environ, knobs), *faults, *file.faults]
+    faults += [*(f"{file.name}: {fault}" for fault in faults_of_file), *faults_of_words]
+    faults += [*contradictions(values, envs, gpus, tuple(passed_on)), *(reward.faults if reward_is_complete else ())]
+    faults += secret_inputs.faults_of_knobs(values, envs)
     if faults:
         raise UserError(*faults)
-    return Settings(values, tuple(passed_on), names, reward, fitted)
+    of_file = frozenset({*file.values, *of_words} - {*typed, *raw})
+    covered = file.covered(typed, environ.get("KIT_GIVEN", "").split())
+    return Settings(values, tuple(passed_on), envs, reward, fitted, of_file, tuple(covered))
 
 
 def _explicit(environ: Mapping[str, str], knobs: Sequence[Knob]) -> tuple[dict[str, Value], list[str]]:
@@ -162,28 +168,3 @@ def _of_previous_launch(now: Mapping[str, Value], knobs: Sequence[Knob]) -> tupl
             with contextlib.suppress(ValueError):  # of another version of the kit
                 values[knob.env] = knob.parse(texts[knob.env])
     return values, saved_overrides
-
-
-def _faults_of_flags(environ: Mapping[str, str], knobs: Sequence[Knob]) -> list[str]:
-    flags = [knob.flag for knob in knobs] + [f"no_{knob.flag}" for knob in knobs if knob.type.startswith("switch")]
-    faults = []
-    for name in filter(None, environ.get("KIT_UNKNOWN", "").split("\n")):
-        if name.endswith(" (a value)"):
-            flag = name.removesuffix(" (a value)")
-            faults.append(f"--{flag}: it takes no value; write --{flag}, or --{flag.removeprefix('no_')}=false")
-            continue
-        if name.endswith(" (no value)"):
-            flag = name.removesuffix(" (no value)")
-            faults.append(f"--{flag}: a value is missing; write --{flag} VALUE or --{flag}=VALUE")
-            continue
-        faults.append(f"--{name}: there is no such flag; {_meant(name, flags, knobs)}")
-    return faults
-
-
-def _meant(name: str, flags: Sequence[str], knobs: Sequence[Knob]) -> str:
-    """Return what to do instead of a flag that there is none of."""
-    by_env = {knob.env.lower(): knob.flag for knob in knobs}
-    near = next(iter(nearest(name, [*flags, *by_env, *NO_FLAGS])), "")
-    if near in NO_FLAGS:
-        return NO_FLAGS[near]
-    return f"did you mean --{near if near in flags else by_env[near]}?" if near else "./train.sh --help lists them all"

@@ -41,7 +41,7 @@ def test_ppo_yaml_reads_every_knob() -> None:
         "MAX_RESTARTS",
         "HANG_TIMEOUT",
     }
-    read_by_the_kit |= {"WHEELHOUSE", "TRUST_CHECKPOINT", "REWARD_TIMEOUT", "AUDIT_FN"}
+    read_by_the_kit |= {"WHEELHOUSE", "RUN_CONFIG", "TRUST_CHECKPOINT", "REWARD_TIMEOUT", "AUDIT_FN"}
     read_by_the_kit |= {"MAX_TURNS", "ENV_EPISODES", "TOOLS", "MAX_CALLS", "TOOL_TIMEOUT", "MAX_TOOL_ANSWER"}
     read_by_the_kit |= {f"ENV_{word}" for word in ("NAME", "ARGS", "TIMEOUT", "INVALID", "PENALTY", "LANGUAGE")}
     read_by_the_kit |= {env for env in (k.env for k in KNOBS.values()) if env.startswith("RM_")}  # KIT_JUDGE

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 from reward.support.nearest import did_you_mean
 from reward.support.wording import quoted, reason, shown
+from trainer.settings.given.secret_inputs import fault_of_word
 from trainer.settings.knobs import COMMANDS, Knob, Value, with_trait
-from trainer.settings.secret_inputs import fault_of_word
 from trainer.setup.host import has_packages
 
 OVERRIDE = re.compile(r"(?P<sign>\+{0,2}|~)(?P<key>[\w./@-]+)(=(?P<value>.*))?", re.DOTALL)

@@ -16,16 +16,17 @@ FILE = "settings.json"
 def write(folder: Path, explicit: Mapping[str, str], overrides: Sequence[str]) -> None:
     """Write what was ``explicit``, by env var, and the overrides for verl into the folder of a run."""
     paths, of_a_launch = with_trait("path"), with_trait("launch")
-    texts = {env: _whole(text) if env in paths else text for env, text in explicit.items() if env not in of_a_launch}
+    kept = {env: text for env, text in explicit.items() if env not in of_a_launch}
+    texts = {env: whole(text, Path.cwd()) if env in paths else text for env, text in kept.items()}
     redact.write_json(folder / FILE, {"given": texts, "overrides": list(overrides)})
 
 
-def _whole(text: str) -> str:
-    """Return a path, or the path before a colon (path.py:name), as it is from any folder."""
+def whole(text: str, folder: Path) -> str:
+    """Return a path, or the path before a colon (path.py:name), seen from ``folder``, as it is from any other."""
     path, colon, name = text.rpartition(":")
     for head, tail in ((text, ""), (path, colon + name)):
-        if head and Path(head).expanduser().exists():
-            return str(Path(head).expanduser().resolve()) + tail
+        if head and (folder / Path(head).expanduser()).exists():
+            return str((folder / Path(head).expanduser()).resolve()) + tail
     return text
 
 

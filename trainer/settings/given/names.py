@@ -1,0 +1,37 @@
+"""Flags that there are none of, and which ones were meant."""
+
+from collections.abc import Mapping, Sequence
+
+from reward.support.nearest import nearest
+from trainer.settings.knobs import Knob
+
+# What is no flag, but looked for among them.
+NO_FLAGS = {"composite_reward": "a composite is switched on in config/reward_model_config.yaml, with enable: true"}
+
+
+def faults(environ: Mapping[str, str], knobs: Sequence[Knob]) -> list[str]:
+    """Return what is wrong with the flags that ``train.sh`` could not read."""
+    lines = []
+    for name in filter(None, environ.get("KIT_UNKNOWN", "").split("\n")):
+        if name.endswith(" (a value)"):
+            flag = name.removesuffix(" (a value)")
+            lines.append(f"--{flag}: it takes no value; write --{flag}, or --{flag.removeprefix('no_')}=false")
+        elif name.endswith(" (no value)"):
+            flag = name.removesuffix(" (no value)")
+            lines.append(f"--{flag}: a value is missing; write --{flag} VALUE or --{flag}=VALUE")
+        else:
+            lines.append(f"--{name}: there is no such flag; {meant(name, knobs)}")
+    return lines
+
+
+def meant(name: str, knobs: Sequence[Knob], dashes: str = "--") -> str:
+    """Return what to do instead of a flag that there is none of; ``dashes`` stand before those that there are."""
+    switches = [f"no_{knob.flag}" for knob in knobs if knob.type.startswith("switch") and dashes]
+    flags = [knob.flag for knob in knobs] + switches
+    by_env = {knob.env.lower(): knob.flag for knob in knobs}
+    near = next(iter(nearest(name, [*flags, *by_env, *NO_FLAGS])), "")
+    if near in NO_FLAGS:
+        return NO_FLAGS[near]
+    if not near:
+        return "./train.sh --help lists them all"
+    return f"did you mean {dashes}{near if near in flags else by_env[near]}?"
