@@ -17,7 +17,7 @@ from trainer.settings.settings import read_settings
 from trainer.user_error import UserError
 
 USAGE = {words.split()[0]: words for words in COMMANDS if words}
-READ = {"KIT_GIVEN", "KIT_UNKNOWN"} | {knob.env for knob in load_knobs()} - {"RUN_CONFIG"}  # a reader's own file
+READ = {"KIT_GIVEN", "KIT_UNKNOWN"} | {knob.env for knob in load_knobs()}
 WRITTEN = {str(command): command for page in pages() for command in page.commands}  # each once a page
 TRAIN = [command for command in WRITTEN.values() if command.words[0] == "./train.sh"]
 
@@ -59,6 +59,14 @@ def listener(tmp_path_factory) -> Path:
     return path
 
 
+@pytest.fixture(scope="module")
+def readers_file(tmp_path_factory) -> Path:
+    """What a page's --config may name."""
+    path = tmp_path_factory.mktemp("config") / "train.yaml"
+    path.write_text("lr: 5e-7\n")
+    return path
+
+
 def _heard(command: Command, listener: Path) -> tuple[list[str], dict[str, str]]:
     """Return the overrides and env vars that train.sh makes of a command."""
     report = listener.with_name("heard")
@@ -79,7 +87,7 @@ def _composes(words: list[str], heard: dict[str, str], model: Path) -> None:
 
 
 @pytest.mark.parametrize("command", TRAIN, ids=str)
-def test_train_sh_takes_it(command: Command, listener, compose_once, small_model) -> None:
+def test_train_sh_takes_it(command: Command, listener, readers_file, compose_once, small_model) -> None:
     """Its flags are known, its values in range, its overrides verl's, and all of them go together."""
     name = command.words[1] if command.words[1:] and re.fullmatch("[a-z_]+", command.words[1]) else ""
     assert not name or name in USAGE
@@ -88,6 +96,7 @@ def test_train_sh_takes_it(command: Command, listener, compose_once, small_model
     if name and " " in USAGE[name] and "[" not in USAGE[name].split()[1]:
         assert command.words[2:] and not command.words[2].startswith("-"), USAGE[name]
     words, heard = _heard(command, listener)
+    heard["RUN_CONFIG"] = str(readers_file) if heard.get("RUN_CONFIG") else ""
     if name in ("", "check", "check_reward"):
         _composes(words, heard, small_model)
     else:  # of no verl's configuration
