@@ -81,13 +81,15 @@ class Overlapping(PPOTrainerSync):  # type: ignore[misc]
             folder = checkpoints.folder_of(Path(self.config.trainer.default_local_dir), self.global_steps)
             torch.save(self._data_states[self.global_steps], folder / "data.pt")
 
-    def staleness(self, tags: Sequence[Mapping[str, Any]], metrics: dict[str, float]) -> torch.Tensor:
-        """Return by how many updates the weights that each sample began with are older than the actor's, (B,).
+    def fresh(self, tags: Sequence[Mapping[str, Any]], metrics: dict[str, float]) -> torch.Tensor:
+        """Return which samples should be of the very weights that the actor has now, (B,) of booleans.
 
-        ``tags`` are what the transfer queue says of the samples; ``metrics`` are told where batches are sampled ahead.
+        Those are all but the ones that are as old as was asked for: what is older still was sampled with weights that
+        never came, and is compared with the actor's. ``tags`` are what the transfer queue says of the samples;
+        ``metrics`` are told how many updates old they are, where batches are sampled ahead.
         """
         ages = torch.tensor([max(0, self.global_steps - 1 - (tag.get("min_global_steps") or 0)) for tag in tags])
         if self.ahead:
             metrics["async/staleness_mean"] = float(ages.float().mean())
             metrics["async/staleness_max"] = float(ages.max())
-        return ages
+        return (ages == 0) | (ages > self.ahead)

@@ -198,7 +198,7 @@ class KitPPOTrainer(validation.Validating, overlap.Overlapping):
         algorithm, options = self.config.algorithm, self.options
         data, response_mask = queue_samples.read_step(batch)
         step.check(data, batch.keys, Path(self.config.trainer.default_local_dir), self.global_steps)
-        fresh = self.staleness(batch.tags, metrics) == 0
+        fresh = self.fresh(batch.tags, metrics)
         metrics.update(step.of_policy(data, self.config.actor_rollout_ref.actor, self.band, fresh))
         controller = self.kl_ctrl_in_reward if algorithm.use_kl_in_reward else None
         lengths = response_mask.offsets().diff()

@@ -95,13 +95,14 @@ def test_a_checkpoint_has_the_data_as_of_its_step(small_model, tmp_path, monkeyp
         assert made.train_dataloader.taken == step + 2
 
 
-def test_ages_of_samples(small_model, tmp_path) -> None:
-    made, metrics = trainer(small_model, tmp_path, step=7, **OVERLAP), dict[str, float]()
+def test_what_is_compared_with_the_actors_own_probabilities(small_model, tmp_path) -> None:
+    """All but the samples that are as old as they may be: older ones come of a sync that did not happen."""
     tags = [{"min_global_steps": 6}, {"min_global_steps": 5}, {"min_global_steps": 4}]
-    assert made.staleness(tags, metrics).tolist() == [0, 1, 2]
+    made = trainer(small_model, tmp_path, step=7, **OVERLAP, MAX_STALENESS="1")
+    assert made.fresh(tags, metrics := {}).tolist() == [True, False, True]
     assert metrics == {"async/staleness_mean": 1.0, "async/staleness_max": 2.0}
     made = trainer(small_model, tmp_path, step=7)
-    assert made.staleness(tags[:1], metrics := {}).tolist() == [0] and metrics == {}
+    assert made.fresh(tags, metrics := {}).tolist() == [True, True, True] and metrics == {}
 
 
 def test_a_step_gets_its_own_prompts_alone(monkeypatch) -> None:
