@@ -15,6 +15,7 @@ import psutil
 import pytest
 import torch
 
+from data import arith
 from tests.support import reference_ppo as reference
 from tests.support.command import clean_environment, footprint, metrics, train_sh
 from trainer import ROOT
@@ -33,12 +34,22 @@ KNOBS = (
     *("--save_freq", "4", "--test_freq", "4", "--keep_best"),
 )
 STEPS, SAVED = 8, 4  # a step takes half a second: what is killed in the fifth is gone before the eighth
+ROWS = 140  # four batches of 32 and a rest: the checkpoint that is gone on from lies at the end of an epoch
 
 
 @pytest.fixture(scope="module")
-def first(output) -> str:
+def knobs(output) -> tuple[str, ...]:
+    """What both runs are started with."""
+    files = {split: output / f"{split}.json" for split in ("train", "val")}
+    for split, path in files.items():
+        path.write_text(json.dumps(arith.rows(split)[:ROWS]))
+    return ("--data", str(files["train"]), "--val_data", str(files["val"]), *SMALL, *KNOBS)
+
+
+@pytest.fixture(scope="module")
+def first(output, knobs) -> str:
     """The run; with the words of all command lines that were seen while it went on."""
-    arguments = ("--run_name", NAME, "--total_steps", str(STEPS), *SMALL, *KNOBS)
+    arguments = ("--run_name", NAME, "--total_steps", str(STEPS), *knobs)
     words: set[str] = set()
     with (output / "screen").open("w") as screen:
         process = subprocess.Popen(
@@ -113,15 +124,17 @@ def test_a_key_of_the_environment_is_in_no_file_and_no_command_line(first, outpu
 
 
 @pytest.mark.stack
-def test_a_run_that_was_killed_goes_on_as_if_it_had_not_been(first, output) -> None:
+def test_a_run_that_was_killed_goes_on_as_if_it_had_not_been(first, knobs, output) -> None:
     """SIGKILL to the launcher alone: its processes end too, and the same name gives the run that nothing happened to.
 
-    Same model, data order, optimizers, random numbers and controllers: the metrics are those of the run ``first``.
+    Same model, data order, optimizers, random numbers and controllers: the metrics are those of the run ``first``. The
+    checkpoint is that of an epoch's end, and the run goes on to a later step than it was started for, with validations
+    at other steps: those that an uninterrupted run would make, and none at the checkpoint.
     """
     before, log = footprint(), output / "killed.log"
     with log.open("w") as screen:
         process = subprocess.Popen(
-            [str(ROOT / "train.sh"), "--run_name", "killed", "--total_steps", str(STEPS), *SMALL, *KNOBS],
+            [str(ROOT / "train.sh"), "--run_name", "killed", "--total_steps", str(STEPS - 1), *knobs],
             stdout=screen,
             stderr=subprocess.STDOUT,
             env=clean_environment(OUTPUT_DIR=str(output)),
@@ -132,7 +145,8 @@ def test_a_run_that_was_killed_goes_on_as_if_it_had_not_been(first, output) -> N
             time.sleep(0.2)
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
-    result = train_sh("--run_name", "killed", timeout=1800, OUTPUT_DIR=str(output))  # and no flag again
+    changed = ("--total_steps", str(STEPS), "--test_freq", str(STEPS))  # and no other flag again
+    result = train_sh("--run_name", "killed", *changed, timeout=1800, OUTPUT_DIR=str(output))
     assert result.status == 0, result.err
     assert f"killed: continuing after step {SAVED}\n" in result.out
     assert footprint() - before == set()
