@@ -1,6 +1,8 @@
 """The KL over the whole vocabulary: what it costs, and how far estimates of one token are from it.
 
 .venv/bin/python -m tests.bench.kl cost              # at the shape of SmolLM2's head, in one run
+.venv/bin/python -m tests.bench.kl step              # of a step of the main job, by turns
+.venv/bin/python -m tests.bench.kl step --large      # and of a model of SmolLM2's shape
 ./train.sh --kl_penalty full trainer.v1.ppo_kit.dump=$PWD/outputs/dump
 .venv/bin/python -m tests.bench.kl spread outputs/dump
 """
@@ -9,6 +11,7 @@ import argparse
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -17,6 +20,8 @@ import torch
 from torch.nn.functional import linear
 from verl.utils.torch_functional import logprobs_from_logits
 
+from tests.bench import memory
+from tests.bench.step import FIRST, record
 from trainer import ROOT
 from trainer.algorithm.kl import estimates as kl
 from trainer.algorithm.kl.distributions import Head, compare
@@ -93,14 +98,48 @@ def spread(folder: Path) -> None:
         print(f"{path.stem.split('_')[1]:>4} {len(exact):6}{numbers}")
 
 
+SETTINGS = {
+    "kl": ["--kl_penalty", "kl"],
+    "full": ["--kl_penalty", "full"],
+    "kl in the loss": ["--kl_coef", "0", "--use_kl_loss", "--kl_loss_type", "kl"],
+    "full in the loss": ["--kl_coef", "0", "--use_kl_loss", "--kl_loss_type", "full"],
+}
+PHASES = ("wall", "old_log_prob", "ref", "update_actor", "update_critic")
+
+
+def steps(number: int, turns: int, large: bool) -> None:
+    """Print a step's seconds by phase, medians over ``turns`` runs of each setting, that take turns."""
+    with tempfile.TemporaryDirectory() as folder:
+        given = ["--total_steps", str(number)]
+        if large:
+            words = [word for name, value in memory.LARGE.items() for word in (f"--{name}", value)]
+            data = str(memory.data(Path(folder)))
+            given += ["--model", str(memory.model(Path(folder) / "model")), "--no_reward_check", *words]
+            given += ["--data", data, "--val_data", data]
+        rows: dict[str, list[dict[str, float]]] = {name: [] for name in SETTINGS}
+        for _ in range(turns):
+            for name, setting in SETTINGS.items():
+                rows[name] += record([*given, *setting])[0][FIRST - 1 :]
+    print(f"| setting | {' | '.join(PHASES)} |\n|---|{'---|' * len(PHASES)}")
+    for name, measured in rows.items():
+        seconds = [statistics.median(row.get(f"timing_s/{phase}", 0.0) for row in measured) for phase in PHASES]
+        print(f"| {name} | {' | '.join(f'{value:.2f}' for value in seconds)} |")
+
+
 def main() -> None:
     """Measure; each way has a process of its own, as memory that one has freed is not given back."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("cost").add_argument("way", nargs="?", choices=WAYS)
     commands.add_parser("spread").add_argument("folder", type=Path)
+    step = commands.add_parser("step")
+    step.add_argument("--large", action="store_true", help="a model of SmolLM2-135M's shape, not the main job's")
+    step.add_argument("--steps", type=int, default=8, help="of each run; the first two and the last are left out")
+    step.add_argument("--turns", type=int, default=2, help="runs of each setting")
     arguments = parser.parse_args()
-    if arguments.command == "spread":
+    if arguments.command == "step":
+        steps(arguments.steps, arguments.turns, arguments.large)
+    elif arguments.command == "spread":
         spread(arguments.folder)
     elif arguments.way:
         measure(arguments.way)
