@@ -3,6 +3,7 @@
 #
 #   ./train.sh                                     no GPU: a 0.8M-parameter model learns to add, in minutes
 #   ./train.sh --model Qwen/Qwen2.5-7B --n_gpus 8  a GPU machine
+#   ./train.sh init DIR                            a project folder: data, reward function, settings, commands
 #   ./train.sh check                               would a launch start, and does it fit?
 #   ./train.sh rehearse --n_gpus 8 --device cuda   the run of a GPU machine, in miniature, with no GPU
 #   ./train.sh check_reward --data train.json      can the reward tell good answers from bad ones?
@@ -59,7 +60,7 @@ parse() {
     name=${name//-/_}
     shift
     if [[ "$name" == help ]]; then
-      exec "$python" -m trainer.commands.help "$@"
+      exec "$python" -m trainer.commands.standalone.help "$@"
     elif [[ ! "$name" =~ ^[a-z][a-z0-9_]*$ ]]; then # "--" alone, "--=x", "--@": no subscript of an array
       written=${written//$'\n'/ }
       unknown+=("${written:- (a flag without a name)}")
@@ -113,8 +114,8 @@ main() {
   if [[ "${1:-}" == wheelhouse ]]; then # has flags of its own
     cd "$root"
     make_wheelhouse "$python" "$back" "${@:2}"
-  elif [[ "${1:-}" =~ ^(completion|help)$ ]]; then
-    exec "$python" -m "trainer.commands.$1" "${@:2}"
+  elif [[ "${1:-}" =~ ^(completion|help|init)$ ]]; then
+    exec "$python" -m "trainer.commands.standalone.$1" "${@:2}"
   fi
   read_knobs
   parse "$@"

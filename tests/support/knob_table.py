@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from trainer import ROOT
-from trainer.commands import help
+from trainer.commands.standalone import help
 from trainer.settings.knobs import Knob, load_knobs
 
 BEGIN = "<!-- knobs: written by `make docs` from config/knobs.tsv -->"

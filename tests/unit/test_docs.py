@@ -12,7 +12,7 @@ from tests.support import knob_table
 from tests.support.knob_table import BEGIN, END, with_table
 from tests.support.pages import FLAG, Page, pages, tree
 from trainer import ROOT
-from trainer.commands import help
+from trainer.commands.standalone import help
 from trainer.settings.knobs import load_knobs
 from trainer.settings.verl_schema import settings_tree
 from trainer.setup.wheelhouse import make

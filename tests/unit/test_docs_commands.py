@@ -91,7 +91,7 @@ def test_train_sh_takes_it(command: Command, listener, readers_file, compose_onc
     """Its flags are known, its values in range, its overrides verl's, and all of them go together."""
     name = command.words[1] if command.words[1:] and re.fullmatch("[a-z_]+", command.words[1]) else ""
     assert not name or name in USAGE
-    if name == "wheelhouse" or "--help" in command.words:
+    if name in ("wheelhouse", "init") or "--help" in command.words:
         return  # have flags of their own
     if name and " " in USAGE[name] and "[" not in USAGE[name].split()[1]:
         assert command.words[2:] and not command.words[2].startswith("-"), USAGE[name]

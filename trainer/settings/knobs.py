@@ -31,6 +31,7 @@ REORDERING = set("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")  # of
 # What ./train.sh does.
 COMMANDS = {
     "": "train",
+    "init DIR": "make a project folder of your own: data, a reward function with its test, train.yaml, commands",
     "check": "all that a launch checks, and a forecast of memory and disk, in seconds; takes the flags of a run",
     "rehearse": "the run of these flags with miniatures of its models on two CPU ranks, from data to eval, in minutes",
     "check_reward": "score good, empty and other rows' answers of the data: can the reward tell them apart?",

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from trainer.commands import help
+from trainer.commands.standalone import help
 from trainer.settings.knobs import COMMANDS, load_knobs
 from trainer.user_error import UserError
 

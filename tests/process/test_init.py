@@ -1,0 +1,103 @@
+"""./train.sh init DIR: a project that is ready to launch, and never anything overwritten."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.command import train_sh
+from trainer import ROOT
+
+FILES = ["README.md", "reward_function.py", "test_reward_function.py", "train.jsonl", "train.yaml"]
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_a_project_is_ready_to_launch(tmp_path) -> None:
+    """Its test passes, its data and its reward hold before a launch, and a run would write into it."""
+    result = train_sh("init", "mine and yours", cwd=tmp_path)
+    project = tmp_path / "mine and yours"
+    assert (result.status, result.err) == (0, "")
+    assert names(project) == FILES
+    assert f"cd 'mine and yours' && {ROOT}/train.sh check --config train.yaml" in result.out
+    subprocess.run([sys.executable, "test_reward_function.py"], cwd=project, check=True, capture_output=True)
+    checked = train_sh("check", "--device", "cpu", "--config", str(project / "train.yaml"), cwd=tmp_path)
+    assert checked.status == 0, checked.out + checked.err
+    assert "train.jsonl: 487 prompts to train on, 25 held out" in checked.out
+    assert "right answers score 1.00, empty ones 0.00" in checked.out
+    plan = train_sh("--dry_run", "--device", "cpu", "--config", "train.yaml", cwd=project)
+    assert plan.status == 0, plan.err
+    assert str(project / "outputs" / "runs") in plan.out
+
+
+def test_its_reward_is_tested_by_what_can_fail(tmp_path) -> None:
+    train_sh("init", "mine", cwd=tmp_path)
+    function = tmp_path / "mine" / "reward_function.py"
+    function.write_text(function.read_text().replace("numbers[-1]", "numbers[0]"))
+    result = subprocess.run(
+        [sys.executable, "test_reward_function.py"], cwd=tmp_path / "mine", check=False, capture_output=True, text=True
+    )
+    assert result.returncode == 1
+    assert "('15 + 27 = 42', '42')" in result.stderr
+
+
+def test_each_command_of_its_readme_is_one(tmp_path) -> None:
+    """In both languages the same commands, all of which name files that are there."""
+    commands = {}
+    for language in ("en", "zh"):
+        assert train_sh("init", language, "--lang", language, cwd=tmp_path).status == 0
+        text = (tmp_path / language / "README.md").read_text(encoding="utf-8")
+        block = text.split("```bash\n")[1].split("```")[0]
+        commands[language] = [line.partition("#")[0].split() for line in block.splitlines()]
+        assert "{" not in text
+    assert commands["en"] == commands["zh"]
+    assert [words[1] for words in commands["en"]] == [
+        "test_reward_function.py",
+        "check_reward",
+        "check",
+        "--config",
+        "eval",
+        "chat",
+    ]
+    assert train_sh("init", "by_locale", cwd=tmp_path, LANG="zh_CN.UTF-8", LC_ALL="").status == 0
+    assert (tmp_path / "by_locale" / "README.md").read_text(encoding="utf-8").startswith("# 训练项目")
+
+
+def test_nothing_is_overwritten(tmp_path) -> None:
+    """One file that is there stops all; others of the folder are no obstacle."""
+    (tmp_path / "notes.txt").write_text("mine")
+    (tmp_path / "train.yaml").symlink_to("nowhere")
+    result = train_sh("init", str(tmp_path))
+    assert result.status == 2
+    assert result.complaints == [
+        f"train.sh: init {tmp_path}: train.yaml: there already, and not overwritten; name another"
+    ]
+    assert names(tmp_path) == ["notes.txt", "train.yaml"]
+    (tmp_path / "train.yaml").unlink()
+    assert train_sh("init", ".", cwd=tmp_path).status == 0
+    assert names(tmp_path) == sorted([*FILES, "notes.txt"])
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        ([], "init: one folder is wanted, as in ./train.sh init mine, not none"),
+        (["a", "b"], "init: one folder is wanted, as in ./train.sh init mine, not a b"),
+        ([""], "init: a word is empty (an unset shell variable?); give the folder that is meant"),
+        (["a", "--lr", "1"], "init: --lr: it takes a folder and --lang alone; flags of a run go into train.yaml"),
+        (["a", "--lang", "fr"], "--lang fr: there are en and zh"),
+        (["file"], "init file: a part of the path is a file, not a folder; name another folder"),
+        (["file/x"], "init file/x: a part of the path is a file, not a folder; name another folder"),
+        (["x" * 300], "the name is too long"),
+    ],
+)
+def test_bad_input_is_one_line(tmp_path, words, line) -> None:
+    (tmp_path / "file").write_text("")
+    result = train_sh("init", *words, cwd=tmp_path)
+    assert result.status == 2
+    assert len(result.complaints) == 1
+    assert line in result.complaints[0]
+    assert names(tmp_path) == ["file"]

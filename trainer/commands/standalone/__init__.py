@@ -1,0 +1,1 @@
+"""Commands that need no environment: standard library alone, and started before set-up."""

@@ -1,0 +1,109 @@
+"""``./train.sh init DIR``: a project folder of the user's own, so that nobody edits the kit's checkout.
+
+Data, a reward function with its test, a file of flags and the commands to run; what is there is never overwritten.
+"""
+
+import contextlib
+import errno
+import json
+import os
+import shlex
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from data import arith
+from reward.support.wording import SYSTEM, expanded, reason, shown
+from trainer import ROOT
+from trainer.commands.standalone.help import language
+from trainer.user_error import UserError, fail
+
+TEMPLATES = ROOT / "config" / "project"
+READMES = {"en": "README.md", "zh": "README.zh.md"}  # each is written as README.md
+ROWS = 512  # of the sample: as many as a step of the default size and some held-out rows want
+
+
+def files(language: str, train_sh: str) -> dict[str, str]:
+    """Return the files of a project by name, the sample of data among them."""
+    names = ("train.yaml", "reward_function.py", "test_reward_function.py")
+    texts = {name: (TEMPLATES / name).read_text(encoding="utf-8") for name in names}
+    readme = (TEMPLATES / READMES[language]).read_text(encoding="utf-8")
+    problems = arith.problems()[0][:ROWS]
+    rows = [
+        {"prompt": arith.question(problem), "ground_truth": arith.answer(problem), "data_source": "mine"}
+        for problem in problems
+    ]
+    lines = "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
+    return {"README.md": readme.replace("{train_sh}", train_sh), "train.jsonl": lines, **texts}
+
+
+def make(folder: Path, texts: Mapping[str, str]) -> None:
+    """Write the files into ``folder``, which is made if need be: all of them, or none.
+
+    Raises:
+        UserError: one of them is there already, or it cannot be written.
+    """
+    there = [name for name in texts if os.path.lexists(folder / name)]
+    if there:
+        raise UserError(f"init {shown(folder)}: {', '.join(there)}: there already, and not overwritten; name another")
+    made: list[Path] = []
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, text in texts.items():
+            with (folder / name).open("x", encoding="utf-8") as file:
+                made.append(folder / name)
+                file.write(text)
+    except OSError as error:
+        for path in made:
+            with contextlib.suppress(OSError):
+                path.unlink()
+        why = SYSTEM[errno.ENOTDIR] if isinstance(error, FileExistsError) else reason(error)
+        raise UserError(f"init {shown(folder)}: {why}; name another folder") from None
+    except UnicodeEncodeError as error:
+        raise UserError(f"init {shown(folder)}: {reason(error)}; name another folder") from None
+
+
+def folder_of(arguments: Sequence[str]) -> str:
+    """Return the folder that was named.
+
+    Raises:
+        UserError: none was, or more than one, or there is a flag beside it.
+    """
+    words = list(arguments)
+    for at, word in enumerate(arguments):
+        if word == "--lang":
+            words[at : at + 2] = ["", ""]
+        elif word.startswith("--lang="):
+            words[at] = ""
+    if "" in arguments:
+        raise UserError("init: a word is empty (an unset shell variable?); give the folder that is meant")
+    words = [word for word in words if word]
+    if flags := [word for word in words if word.startswith("-")]:
+        raise UserError(
+            f"init: {shown(flags[0])}: it takes a folder and --lang alone; flags of a run go into train.yaml"
+        )
+    if len(words) != 1:
+        typed = shown(" ".join(words)) or "none"
+        raise UserError(f"init: one folder is wanted, as in ./train.sh init mine, not {typed}")
+    return words[0]
+
+
+def main() -> int:
+    """Make the folder; say what to do next."""
+    try:
+        asked = folder_of(sys.argv[1:])
+        folder = expanded(asked)
+        train_sh = shlex.quote(str(ROOT / "train.sh"))
+        texts = files(language(sys.argv[1:], os.environ), train_sh)
+        make(folder, texts)
+    except UserError as error:
+        return fail(error)
+    with contextlib.suppress(OSError):
+        print(f"made in {shown(folder)}: {', '.join(texts)}")
+        print(f"next, of the commands in {shown(folder / 'README.md')}:")
+        print(f"  cd {shlex.quote(shown(folder))} && {train_sh} check --config train.yaml", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
