@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 Row = dict[str, Any]
-LETTERS = "ABCDEFGHIJ"
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 CODE = "Write Python code in one fenced block."
 
 

@@ -13,9 +13,11 @@ Row = Mapping[str, Any]
 def expected(truth: Any, choices: Sequence[str]) -> int | None:
     """Return the index of the right choice as a reader of the data would: a letter, an index from 0, or its text."""
     text = str(truth).strip()
-    for options in ("ABCDEFGHIJ", "abcdefghij", "0123456789"):
+    for options in (LETTERS, LETTERS.lower()):
         if len(text) == 1 and text in options[: len(choices)]:
             return options.index(text)
+    if text.isdecimal() and len(text) < 3 and int(text) < len(choices):
+        return int(text)
     return choices.index(text) if text in choices else None
 
 

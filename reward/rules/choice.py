@@ -11,9 +11,13 @@ from typing import Any
 from reward.rules import rule
 from reward.rules.parsing import answer
 from reward.rules.parsing.letters import (
+    DENIED,
     FULLWIDTH,
+    LETTER,
     LETTERS,
     UNDECIDED,
+    USUAL,
+    LetterPattern,
     alone,
     is_conditional,
     is_name,
@@ -27,12 +31,12 @@ from reward.rules.parsing.letters import (
 from reward.rules.rule import Extra, Rule
 from reward.support.errors import GroundTruthError
 
-OPENING = re.compile(
+OPENING = LetterPattern(
     r"[^A-Za-z0-9]*(?:(?:option|choice|answer|letter) )?\W{0,9}([A-Ja-j])(?:[^\w\s'\u2019?.]|\.(?![A-J](?![a-z ]))|\Z)",
     re.IGNORECASE,
 )
 # 'B is the answer' states it as 'the answer is B' does.
-CONFIRMED = re.compile(
+CONFIRMED = LetterPattern(
     r"(?<![A-Za-z0-9'])([A-J])\)? (?:is|was|must be|would be) (?:(?:the|my|clearly|indeed|only|most|single) ){0,3}"
     r"(?:(?:correct|right|best|final|true|likely) )?(?:answer|choice|option)\b"
     r"|(?<![A-Za-z0-9'])([A-J])\? (?:Yes|Correct|Right)\b"
@@ -43,8 +47,10 @@ CORRECTION = re.compile(
     r"(?:no[,.] |actually,? )?(?:(?:it's|it is|it should be|i mean|i meant|make it|option) )?([^\n]{0,8})\Z",
     re.IGNORECASE,
 )
+# A choice with its full stop, which is no end of a sentence: 'A) Paris. is wrong'.
+DENIED_TEXT = LetterPattern(rf"(?<![A-Za-z0-9])([A-J])[).:] (?:(?![A-J][).:])[^.\n]){{1,80}}\.(?= {DENIED})")
 SIGNED = re.compile(r"\AA ?[:\uff1a]\s*(?=\S)")  # 'A: ', of a prompt with questions and answers
-LED = re.compile(r"[^A-Za-z0-9]*(?:(?:option|choice|answer|letter) )?\W{0,9}([A-Ja-j])(?=\W)", re.IGNORECASE)
+LED = LetterPattern(r"[^A-Za-z0-9]*(?:(?:option|choice|answer|letter) )?\W{0,9}([A-Ja-j])(?=\W)", re.IGNORECASE)
 LABELLED = re.compile(r"\W*(?:(?:option|choice|answer) \W*)?(\d{1,2})(?:\W*|\W*[).:,]\s.*)", re.IGNORECASE | re.DOTALL)
 EXPLANATION = re.compile(
     r"\n[^\w\n]{0,8}(?:(?:explanation|reason(?:ing|s)?|rationale|justification|the reason|because)\b"
@@ -52,7 +58,7 @@ EXPLANATION = re.compile(
     re.IGNORECASE,
 )
 SAYS = re.compile(r".*\b(?:is|be|it's)\s", re.DOTALL)
-LOWER = re.compile(r"\W*(?:(?:option|choice|letter) )?\(?([a-j])\W*", re.IGNORECASE)
+LOWER = LetterPattern(r"\W*(?:(?:option|choice|letter) )?\(?([a-j])\W*", re.IGNORECASE)
 # The question's choices over again: 'A. cats B. dogs C. birds D. fish'.
 MENU = re.compile(
     r"\W*" + r"[^\n]{1,200}?(?<![A-Za-z0-9])".join(rf"{letter} ?[.):\u3001\uff0e\uff1a]" for letter in "ABCD")
@@ -61,7 +67,7 @@ EDGES = " \t\r\n.:,;()-"
 LONGEST_CHOICE = 1_024
 SHORT = 2  # words of a response that is a statement as a whole ('Figure B')
 ANY_LETTER = re.compile(r"(?<![A-Za-z0-9])[A-Z](?![A-Za-z0-9])")
-CHOSEN = re.compile(r"(?:[故应應]?[选選]择?|选项|選項)[^A-Za-z\n]{0,4}(?=[A-J](?![A-Za-z]))")
+CHOSEN = LetterPattern(r"(?:[故应應]?[选選]择?|选项|選項)[^A-Za-z\n]{0,4}(?=[A-J](?![A-Za-z]))")
 MARKUP = re.compile(r"\\(?:text|mathrm|mathbf|textbf|mbox|boldsymbol|bf|rm)(?![A-Za-z])|[{}$*_`\"\u201c\u201d]+")
 
 
@@ -86,7 +92,7 @@ def wanted(ground_truth: Any, extra: Extra) -> str:
         GroundTruthError: it is none of these.
     """
     text, choices = rule.text(ground_truth).strip().translate(FULLWIDTH), _choices(extra)
-    letters = LETTERS[: len(choices) or len(LETTERS)]
+    letters = LETTERS[: len(choices)] or LETTERS
     if text in (labels := _labels(extra))[: len(letters)]:
         return LETTERS[labels.index(text)]
     letter = text.strip("().").upper()
@@ -123,7 +129,7 @@ def _by_text(text: str, choices: list[str]) -> str | None:
 def _opening(text: str, letters: str, choices: list[str]) -> str | None:
     """The letter that ``text`` begins with, where the choice's text follows it."""
     text = MARKUP.sub("", text)
-    opening = LED.match(text)
+    opening = LED.of(letters).match(text)
     letter = opening[1].upper() if opening else ""
     if not opening or letter not in letters:
         return None
@@ -142,23 +148,23 @@ def _letter(text: str, letters: str, choices: list[str], stated: bool = True) ->
 
     ``stated``: the text is a statement, so 'point B' in it is a choice; else a letter behind such a noun is a name.
     """
-    lower = LOWER.fullmatch(_plain(text))
+    lower = LOWER.of(letters).fullmatch(_plain(text))
     if lower and lower[1].upper() in letters:
         return lower[1].upper()
     lead = None if "\n" in text.strip() else SAYS.match(text)
     for part in (text, text[lead.end() :] if lead else ""):  # 'It is A cat.' may be a choice's text
-        if not LOWER.fullmatch(part) and (by_text := _by_text(part, choices)):
+        if not LOWER.of(letters).fullmatch(part) and (by_text := _by_text(part, choices)):
             return by_text
     if led := _opening(text, letters, choices):  # 'C - A cat'
         return led
-    text = without_denied(without_listing(without_formulas(text), letters))
+    text = without_denied(without_listing(without_formulas(text, letters), letters), letters)
     mentions = alone(text, letters)
     if is_conditional(text, mentions):
         return None
     names = set(re.findall(r"\w+", text))
     if len(names) > 1 and names <= set(letters):
         return None
-    opening = OPENING.match(text)
+    opening = OPENING.of(letters).match(text)
     if opening and opening[1].upper() in letters:  # "(B) A dog": the letter in front counts, others in its text do not
         letter, end = opening[1].upper(), opening.end(1)
         several = _is_listing(text, mentions[:2], choices) or any(
@@ -180,7 +186,7 @@ def _last(text: str, letters: str, choices: list[str]) -> str | None:
     if correction and (corrected := _letter(correction[1], letters, [])):
         return corrected
     signed = SIGNED.sub("", text.strip())
-    text = signed if LOWER.fullmatch(signed) else text
+    text = signed if LOWER.of(letters).fullmatch(signed) else text
     head = EXPLANATION.split(text.strip(), maxsplit=1)[0]
     for part in dict.fromkeys((text.strip(), head if "\n" not in head.strip() else "")):
         if (
@@ -189,11 +195,11 @@ def _last(text: str, letters: str, choices: list[str]) -> str | None:
             and (whole := _letter(part, letters, choices, stated=len(part.split()) <= SHORT))
         ):
             return whole
-    text = without_denied(without_listing(without_formulas(text), letters))
-    confirmed = {match[1] or match[2] or match[3] for match in CONFIRMED.finditer(text)} & set(letters)
+    text = without_denied(without_listing(without_formulas(text, letters), letters), letters)
+    confirmed = {match[1] or match[2] or match[3] for match in CONFIRMED.of(letters).finditer(text)} & set(letters)
     if len(confirmed) == 1:
         return confirmed.pop()
-    chosen = list(CHOSEN.finditer(text))
+    chosen = list(CHOSEN.of(letters).finditer(text))
     mentions = [mention for mention in alone(text, letters) if not chosen or mention[1] >= chosen[-1].end()]
     if chosen:
         mentions = mentions[:2] if len(mentions) > 1 and joined(text, mentions, 0) else mentions[:1]
@@ -220,6 +226,16 @@ def _is_listing(text: str, mentions: list[tuple[str, int, int]], choices: list[s
     return first == texts.get(one) and second.startswith(following) and not second[len(following) :][:1].isalnum()
 
 
+def _without_denied_texts(text: str, letters: str, choices: list[str]) -> str:
+    """Return ``text`` with a choice that it says in full, and that is wrong, as its letter: 'A) Paris. is wrong'."""
+    for letter, choice in reversed([*zip(letters, choices, strict=False)]):
+        full = choice.rstrip(".\u3002 ")[:LONGEST_CHOICE]
+        if full and full in text:
+            behind = rf"(?=(?:(?:,| and|, and| or) {LETTER}){{0,8}}{DENIED})"
+            text = re.sub(rf"(?<![A-Za-z0-9]){letter}[).:] ?{re.escape(full)}[.\u3002]?{behind}", letter, text)
+    return DENIED_TEXT.of(letters).sub(r"\1", text)
+
+
 def score(response: str, ground_truth: Any, extra: Extra) -> float:
     """Return 1.0 if the response's final answer is the right letter, else 0.0.
 
@@ -227,14 +243,15 @@ def score(response: str, ground_truth: Any, extra: Extra) -> float:
         GroundTruthError: the ground truth names no choice.
     """
     right, choices = wanted(ground_truth, extra), _choices(extra)
-    letters = LETTERS[: len(choices) or len(LETTERS)]
+    letters = LETTERS[: len(choices)] or LETTERS[: max(len(USUAL), LETTERS.index(right) + 1)]
     end = answer.tail(response)
     end = end if end.isascii() else end.translate(FULLWIDTH)
+    end = _without_denied_texts(end, letters, choices)
     labels, correction = _labels(extra), CORRECTION.search(end[-64:])
     for place in (answer.tagged, answer.boxed, answer.said):
         text = place(end)
         if text is not None:
-            if place is answer.said and MENU.match(without_denied(end[end.rfind(text) :][:LONGEST_CHOICE])):
+            if place is answer.said and MENU.match(without_denied(end[end.rfind(text) :][:LONGEST_CHOICE], letters)):
                 return 0.0
             if place is answer.said and correction and (corrected := _letter(correction[1], letters, [])):
                 return float(corrected == right)

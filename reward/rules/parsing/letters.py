@@ -2,12 +2,27 @@
 
 import re
 
-LETTERS = "ABCDEFGHIJ"
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+USUAL = LETTERS[:10]  # of a question whose choices are not known
+
+
+class LetterPattern:
+    """A pattern in which ``A-J`` stands for the letters of choices; those beyond J are read where there are as many."""
+
+    def __init__(self, source: str, flags: int = 0) -> None:
+        wide = source.replace("A-J", "A-Z").replace("a-j", "a-z").replace("b-hj", "b-hj-z")
+        self._patterns = re.compile(source, flags), re.compile(wide, flags)
+
+    def of(self, letters: str) -> re.Pattern[str]:
+        """Return the pattern for a question with these choices."""
+        return self._patterns[len(letters) > len(USUAL)]
+
+
 FULLWIDTH = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {0x3000: " "}
 # Letters that stand alone; CJK characters beside one are no part of a word.
-ALONE = re.compile(r"(?<![A-Za-z0-9'\u2019\\.-])([A-J])(?![A-Za-z0-9'\u2019?]|[-.][A-Za-z0-9])")
+ALONE = LetterPattern(r"(?<![A-Za-z0-9'\u2019\\.-])([A-J])(?![A-Za-z0-9'\u2019?]|[-.][A-Za-z0-9])")
 # A lower-case letter counts where words name it: 'b is correct', 'i choose b'.
-NAMED_LOWER = re.compile(
+NAMED_LOWER = LetterPattern(
     r"\A\W*([a-j])\W? (?:is|was|seems|looks|fits)\b"
     r"|\b(?:is|be|it's|pick|choose|select|chose|with|think|option|choice|letter):? \(?([b-hj]|[ai](?=\W*\Z))(?![\w'-])",
     re.IGNORECASE,
@@ -30,7 +45,7 @@ FORMULA = re.compile(
     r"\$\$([^$]{1,2000})\$\$|\$([^$\n]{1,400})\$|\\\(((?:(?!\\[()]).){1,400})\\\)|\\\[((?:(?!\\[\[\]]).){1,2000})\\\]",
     re.DOTALL,
 )
-LONE = re.compile(r"(?:\\(?:text|textbf|mathrm|mathbf|boxed)(?![a-z])|[\s{}().])*([A-J])[\s{}().]*")
+LONE = LetterPattern(r"(?:\\(?:text|textbf|mathrm|mathbf|boxed)(?![a-z])|[\s{}().])*([A-J])[\s{}().]*")
 LINE_END = re.compile(r"[)}$*_ ]*[.!\u3002\uff01]?[*_ ]*(?:\n|\Z)")
 NAME_BEFORE = re.compile(
     r"(?:[_^\}]\{|[+^_\u2229\u222a\u00d7\u221a\u222b\u2211\u2206\u2264\u2265\u00b0] ?"
@@ -92,7 +107,7 @@ PUT_ASIDE = (
     r"(?:(?<![^\n])|(?<=[.!?:;] )|(?<=[\u3002\uff1b]))(?:by |after |so,? )?(?:excluding|eliminating|ruling out|barring"
     r"|discarding|rejecting|dismissing|discounting|apart from|aside from|leaving out|except(?: for)?|排除|除了) ?"
 )
-NEGATED = re.compile(
+NEGATED = LetterPattern(
     rf"(?:{NOT}|{PUT_ASIDE}){LETTER}"
     rf"(?:(?:(?:,|、) ?{LETTER}){{0,8}}(?:/|、|,? or|,? and|,? nor|和|或) ?{LETTER}){{0,8}}{INSTEAD}"
     rf"|{DENIAL}{LETTER}(?:(?:,|/|、| or| and|,? nor|和|或)+ ?{LETTER}){{0,8}}"
@@ -121,7 +136,8 @@ def without_listing(text: str, letters: str) -> str:
     text = EXCEPT.sub(" so it's ", text)
     mark = r"[(\[*]{0,3}%s[)\]*]{0,3}"
     run = r"(?:\s*[,/|、]\s*(?:and |or |和|或)?|\s+(?:and|or)\s+|和|或|\s+)".join(mark % letter for letter in letters)
-    two = rf"\b[Bb]etween (?:option |choice )?{mark % '[A-J]'} and (?:option |choice )?{mark % '[A-J]'}(?!\w)"
+    one = mark % f"[A-{max(USUAL[-1], letters[-1])}]"
+    two = rf"\b[Bb]etween (?:option |choice )?{one} and (?:option |choice )?{one}(?!\w)"
     for pattern in (rf"(?<!\w){run}(?!\w)" if len(letters) > 2 else two, two):
         rest = re.sub(pattern, " ", text)
         if rest != text and alone(rest, letters):
@@ -152,15 +168,15 @@ def without_reasons(text: str, mentions: list[tuple[str, int, int]]) -> list[tup
     return mentions
 
 
-def without_denied(text: str) -> str:
+def without_denied(text: str, letters: str) -> str:
     """Return ``text`` without letters that are said to be wrong; who says so ('I don't think ...') stays a pronoun."""
-    return NEGATED.sub(lambda denied: "it " if denied[0].lower().startswith(("n't", "do")) else " ", text)
+    return NEGATED.of(letters).sub(lambda denied: "it " if denied[0].lower().startswith(("n't", "do")) else " ", text)
 
 
 def alone(text: str, letters: str) -> list[tuple[str, int, int]]:
     """Return the letters of choices that stand alone, with their places; no article, no pronoun."""
     mentions = []
-    for match in ALONE.finditer(text):
+    for match in ALONE.of(letters).finditer(text):
         letter, before = match[1], text[max(0, match.start() - 12) : match.start()]
         word = letter in WORD and WORD[letter].match(text, match.end()) and not NAMED.search(before)
         if letter in letters and not (word and (letter == "I" or SENTENCE_START.search(before))):
@@ -168,11 +184,11 @@ def alone(text: str, letters: str) -> list[tuple[str, int, int]]:
     return mentions
 
 
-def without_formulas(text: str) -> str:
+def without_formulas(text: str, letters: str) -> str:
     """Return ``text`` without its formulas; one that is a letter alone stays."""
 
     def kept(formula: re.Match[str]) -> str:
-        return formula[0] if LONE.fullmatch(next(filter(None, formula.groups()))) else " "
+        return formula[0] if LONE.of(letters).fullmatch(next(filter(None, formula.groups()))) else " "
 
     return FORMULA.sub(kept, text) if "$" in text or "\\" in text else text
 
@@ -194,5 +210,5 @@ def joined(text: str, mentions: list[tuple[str, int, int]], at: int) -> bool:
 
 def named_lower(text: str, letters: str) -> set[str]:
     """Return the last lower-case letter that words name ('i choose b')."""
-    named = [(match[1] or match[2]).upper() for match in NAMED_LOWER.finditer(text)]
+    named = [(match[1] or match[2]).upper() for match in NAMED_LOWER.of(letters).finditer(text)]
     return {letter for letter in named[-1:] if letter in letters}

@@ -168,6 +168,10 @@ def test_instructions(name, good, bad) -> None:
     assert score("google/IFEval", bad, json.dumps([{"id": name, **arguments}])) == 0.0
 
 
+CITIES = ["Paris.", "London.", "Rome.", "Berlin."]
+MANY = [f"item {number}" for number in range(26)]
+
+
 @pytest.mark.parametrize(
     ("response", "truth", "extra", "wanted"),
     [
@@ -184,6 +188,24 @@ def test_instructions(name, good, bad) -> None:
         ("<answer></answer>", "B", {}, 0),
         ("", "B", {}, 0),
         ("Because", "B", {}, 0),
+        # what is wrong said in full
+        ("C) Rome. A) Paris. is wrong", "C", {"choices": CITIES}, 1),
+        ("C) Rome. A) Paris. is wrong", "A", {"choices": CITIES}, 0),
+        ("C) Rome. A) Paris. is wrong", "C", {}, 1),
+        ("C) Rome. A) Paris. and D) Berlin. are wrong", "C", {"choices": CITIES}, 1),
+        ("B) London. is incorrect, so A) Paris.", "A", {"choices": CITIES}, 1),
+        ("A) Paris. is correct, B) London. is wrong", "A", {"choices": CITIES}, 1),
+        # more than ten choices
+        ("The answer is (M).", "12", {"choices": MANY}, 1),
+        ("The answer is (M).", "M", {"choices": MANY}, 1),
+        ("the answer is m.", "M", {"choices": MANY}, 1),
+        ("The answer is (M). Wait, N.", "N", {"choices": MANY}, 1),
+        ("Not K, Z.", "Z", {"choices": MANY}, 1),
+        ("item 25", "Z", {"choices": MANY}, 1),
+        ("M or N", "M", {"choices": MANY}, 0),
+        ("The answer is (R)", "(R)", {}, 1),
+        ("The answer is (K)", "B", {"choices": MANY[:10]}, 0),
+        ("It is B, where K is a constant.", "B", {}, 1),
     ],
 )
 def test_choice(response, truth, extra, wanted) -> None:
@@ -218,6 +240,23 @@ def test_choice(response, truth, extra, wanted) -> None:
 )
 def test_short_answers_and_formats(source, response, truth, wanted) -> None:
     assert score(source, response, truth) == wanted
+
+
+@pytest.mark.parametrize(
+    ("truth", "response", "wanted"),
+    [  # score, unscored, timeout
+        (r"\sum_{i=1}^{10000000} i^x", r"\sum_{i = 1}^{10000000} i^{x}", (1.0, 0.0, 0.0)),
+        (r"\sum_{i=1}^{10000000} i^x", r"\sum_{k=1}^{10000000} k^x", (0.0, 0.0, 1.0)),
+        ("9^{9^{9^{9}}}", "9^{9^{9^{9}}}", (1.0, 0.0, 0.0)),
+        ("9^{9^{9^{9}}}", "9^{9^{9^{3^2}}}", (0.0, 1.0, 1.0)),
+    ],
+)
+def test_what_a_rewording_of_a_formula_that_stalls_gets(monkeypatch, truth, response, wanted) -> None:
+    from reward.worker_pool import pool
+
+    monkeypatch.setattr(pool.ask, "__defaults__", (2.0,))
+    result = compute_score("math", f"\\boxed{{{response}}}", truth)
+    assert (result["score"], result["unscored"], result["timeout"]) == wanted
 
 
 def test_a_schema_fetches_nothing_and_cannot_hang(monkeypatch) -> None:
