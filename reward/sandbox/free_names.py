@@ -68,6 +68,19 @@ def bound_anywhere(source: str) -> set[str]:
     return bound
 
 
+def bound_outside_functions(source: str) -> set[str]:
+    """Return the names that a source binds where a name that is missing is looked for: in no function's own scope."""
+    waiting, bound = [symtable.symtable(source, "source", "exec")], set[str]()
+    while waiting:
+        table = waiting.pop()
+        for each in table.get_symbols():
+            is_here = table.get_type() != "function" or each.is_declared_global()
+            if is_here and (each.is_assigned() or each.is_imported()):
+                bound.add(each.get_name())
+        waiting += table.get_children()
+    return bound
+
+
 def owed(names: set[str], called: set[str], solution: str, prompt: str) -> set[str]:
     """Return the names that code is to define; a name of the others that is missing is a fault of the tests.
 

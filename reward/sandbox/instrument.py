@@ -5,7 +5,17 @@ import copy
 from typing import Any
 
 from reward.sandbox import reach, vacuous
-from reward.sandbox.source import COMPOUND, Function, Tests, forbids, is_check, is_record, may_raise, yields
+from reward.sandbox.source import (
+    COMPOUND,
+    Function,
+    Tests,
+    forbids,
+    function,
+    is_check,
+    is_record,
+    may_raise,
+    yields,
+)
 
 CHECKED = "__checked__"  # what tests call, once they are instrumented, when a check has run
 ENTERED = "__entered__"  # when a function has begun, or a generator come to a check, with its name
@@ -29,8 +39,8 @@ def instrumented(tree: ast.Module) -> ast.Module:
     """
     due, swallowing = reach.due(tree), vacuous.swallowing(tree)
     tree.body = _instrument(tree.body, False, swallowing)
-    for function in due:
-        _say_entered(function)
+    for waited in due:
+        _say_entered(waited)
     return ordered(tree)
 
 
@@ -41,19 +51,42 @@ def ordered(tree: ast.Module) -> ast.Module:
 
 
 class _Ordering(ast.NodeTransformer):
+    def __init__(self) -> None:
+        self._is_verdict = False  # within an assert, or what a function returns
+
+    def visit(self, node: ast.AST) -> ast.AST:
+        was = self._is_verdict
+        if isinstance(node, ast.stmt):
+            self._is_verdict = isinstance(node, (ast.Assert, ast.Return, ast.Expr))
+        made: ast.AST = super().visit(node)
+        self._is_verdict = was
+        return made
+
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
         self.generic_visit(node)
         if len(node.ops) > 1 or type(node.ops[0]) not in ORDERS:
             return node
         sides = node.left, node.comparators[0]
-        given = [ast.Constant(ORDERS.index(type(node.ops[0]))), *sides, ast.Constant(_tolerance(*sides))]
-        return ast.Call(ast.Name(ORDERED, ast.Load()), given, [])
+        limit = _limit(*sides) if self._is_verdict else -1
+        order, *lax = map(ast.Constant, (ORDERS.index(type(node.ops[0])), _tolerance(*sides), limit))
+        return ast.Call(ast.Name(ORDERED, ast.Load()), [order, *sides, *lax], [])
 
 
 def _tolerance(left: ast.expr, right: ast.expr) -> int:
     """Return which side, 0 or 1, of ``abs(f(1) - 2) <= 1e-6 * abs(f(1))`` is a relative tolerance; -1 for neither."""
     both = enumerate(((right, left), (left, right)))
     return next((side for side, (difference, limit) in both if _has(difference, ast.Sub) and _has(limit, ast.Mult)), -1)
+
+
+def _limit(left: ast.expr, right: ast.expr) -> int:
+    """Return which side, 0 or 1, of ``abs(f(1) - 2) <= 1e-6`` says how large a difference may be; -1 for neither."""
+    both = enumerate(((right, left), (left, right)))
+    return next((side for side, (distance, limit) in both if _is_distance(distance) and not _is_distance(limit)), -1)
+
+
+def _is_distance(part: ast.expr) -> bool:
+    calls = [node for node in ast.walk(part) if isinstance(node, ast.Call)]
+    return _has(part, ast.Sub) and any(function(call) in ("abs", "fabs", "absolute") for call in calls)
 
 
 def _has(part: ast.AST, operator: type[ast.operator]) -> bool:

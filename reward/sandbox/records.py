@@ -4,15 +4,18 @@ Their attributes cross with the messages in which the objects are mentioned, and
 of such a class in its process says nothing of the objects with which the tests compare.
 
 A message mentions one as ``{"record": key}``, and for each that has changed since it has ``{key: [name of the class,
-[[attribute, value], ...]]}`` in ``records``.
+[[attribute, value], ...]]}`` in ``records``. Containers that the code keeps cross likewise (``SharedContainers``).
 """
 
+import marshal
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from reward.sandbox.wire import WireError, is_name
+from reward.sandbox.wire import WireError, is_name, overwrite
 
 Encode = Callable[[Any], Any]
+MOST_SHARED = 64  # containers
+LARGEST_SHARED = 20_000  # characters of one when the code first keeps it: all are looked at with each message
 
 
 class Records:
@@ -135,6 +138,90 @@ class Records:
         if self.frozen and key not in self._changed:
             value = object.__new__(type(self._by_key[key]))
             self._changed[key], self._keys[id(value)] = value, key
+
+
+class SharedContainers:
+    """Lists, dicts and the like that the tests gave to the code, and that it has kept: what either does to one is seen.
+
+    A message mentions one as ``{"shared": key}``, and has of those that have changed since ``{key: content}`` in
+    ``shared``.
+    """
+
+    def __init__(self) -> None:
+        self._by_key: dict[str, Any] = {}
+        self._keys: dict[int, str] = {}  # id -> key; the containers stay alive in ``_by_key``
+        self._known: dict[str, Any] = {}  # what the other side knows of each
+        self._bytes: dict[str, bytes | None] = {}  # the same as bytes, of plain data: these are made much sooner
+
+    def key(self, value: Any) -> str | None:
+        """Return the key of a container that is shared; None for anything else."""
+        return self._keys.get(id(value))
+
+    def get(self, key: Any) -> Any:
+        """Return a container that is shared.
+
+        Raises:
+            WireError: there is none of that key.
+        """
+        if type(key) is not str or key not in self._by_key:
+            raise WireError("an unknown container")
+        return self._by_key[key]
+
+    def is_full(self) -> bool:
+        """Whether no further one is shared."""
+        return len(self._by_key) >= MOST_SHARED
+
+    def add(self, key: str, value: Any, encode: Encode) -> None:
+        """Share a container whose content both sides know."""
+        if not self.is_full() and id(value) not in self._keys:
+            self._by_key[key], self._keys[id(value)] = value, key
+            self._note(key, encode)
+
+    def share(self, kept: dict[str, Any], values: list[Any], encode: Encode) -> None:
+        """Share those of ``values`` that a message says are kept there: ``{number of the value: key}``."""
+        for number, key in kept.items():
+            if type(key) is str and number.isdecimal() and int(number) < len(values):
+                self.add(key, values[int(number)], encode)
+
+    def changes(self, encode: Encode) -> dict[str, Any]:
+        """Return what those hold that have changed; one with content that cannot cross is shared no longer."""
+        changed: dict[str, Any] = {}
+        for key, value in [*self._by_key.items()]:
+            if (as_bytes := _bytes(value)) and as_bytes == self._bytes[key]:
+                continue
+            before = self._known[key]
+            self._note(key, encode)
+            if self._known.get(key, before) != before:
+                changed[key] = self._known[key]
+        return changed
+
+    def learn(self, states: Any, decode: Encode, encode: Encode) -> None:
+        """Change containers as a message says; those that are shared no longer stay as they are.
+
+        Raises:
+            WireError: it is no such message.
+        """
+        if type(states) is not dict:
+            raise WireError("no containers")
+        for key in states.keys() & self._by_key.keys():
+            overwrite(self._by_key[key], decode(states[key]))
+            self._note(key, encode)
+
+    def _note(self, key: str, encode: Encode) -> None:
+        try:
+            self._known[key] = encode(self._by_key[key])
+            self._bytes[key] = _bytes(self._by_key[key])
+        except WireError:
+            del self._keys[id(self._by_key.pop(key))]
+            self._known.pop(key, None)
+
+
+def _bytes(value: Any) -> bytes | None:
+    """Return plain data as bytes; None for other values."""
+    try:
+        return marshal.dumps(value, 2)  # a later version counts references
+    except ValueError:
+        return None
 
 
 def _slots(kind: type) -> list[str]:

@@ -60,7 +60,7 @@ class Tests:
     @cached_property
     def nodes(self) -> list[ast.AST]:
         """All nodes of them and of the setup, but for constants."""
-        return [*_walk(self.tree), *_walk(ast.parse(self.setup))]
+        return [*walk(self.tree), *walk(ast.parse(self.setup))]
 
     @cached_property
     def mentioned(self) -> set[str]:
@@ -134,8 +134,8 @@ class Tests:
         made: dict[str, set[str]] = {}
 
         def named(part: ast.AST) -> set[str]:
-            names = {name for each in _walk(part) if (name := _called(each)) and name[0].isupper()}
-            return names.union(*(made.get(each.id, ()) for each in _walk(part) if isinstance(each, ast.Name)))
+            names = {name for each in walk(part) if (name := _called(each)) and name[0].isupper()}
+            return names.union(*(made.get(each.id, ()) for each in walk(part) if isinstance(each, ast.Name)))
 
         for node in self.nodes * 3:  # they are in no order, and a variable may be made of variables
             if isinstance(node, ast.Assign) and (names := named(node.value)):
@@ -177,7 +177,7 @@ class Tests:
         return names
 
 
-def _walk(tree: ast.AST) -> Iterator[ast.AST]:
+def walk(tree: ast.AST) -> Iterator[ast.AST]:
     """Yield nodes as ``ast.walk`` does; tests may hold megabytes of constants."""
     waiting = [tree]
     while waiting:

@@ -7,7 +7,9 @@ from reward.sandbox import instrument, objects, reach, source, vacuous
 from reward.sandbox.source import Function, Tests, is_check, may_raise
 
 NOTHING = "the tests tested nothing: they never asked the code, or checked nothing"
-IN_VAIN = ("the tests check something in ", "the tests raise ")  # beginnings of what is said of lost checks
+BOUNDLESS = "the tests compare with an infinite tolerance, within which every number is close to every other"
+# Beginnings of what is said of checks that are lost, or that nothing fails.
+IN_VAIN = ("the tests check something in ", "the tests raise ", BOUNDLESS)
 # What a stand-in for a function of the code's, in another process, does not have.
 OF_FUNCTIONS = {
     *("__doc__", "__annotations__", "__defaults__", "__kwdefaults__", "__code__", "__closure__", "__globals__"),
@@ -96,7 +98,8 @@ def replaced(tests: Tests) -> str:
 def evaluated(tests: Tests) -> str:
     """Return the function with which tests run what the code returns as Python; empty where they do not.
 
-    An ``eval`` is none, being held to arithmetic (``tests_process/evaluation.py``), unless they call what it returns.
+    An ``eval`` is none, being held to arithmetic (``tests_process/guards/evaluation.py``), unless they call what it
+    returns.
     """
     calls = [node for node in tests.nodes if isinstance(node, ast.Call)]
     called = {call.func.id for call in calls if isinstance(call.func, ast.Name)}

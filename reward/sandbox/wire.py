@@ -5,8 +5,10 @@ Either side keeps its objects and sends a number for them; ``decode`` hands such
 
 import datetime
 import json
+import pathlib
 import re
 import sys
+import uuid
 from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterable
 from decimal import Decimal
@@ -219,6 +221,7 @@ def overwrite(target: Any, new: Any) -> None:
 
 COLLECTIONS = (list, tuple, set, frozenset, deque)
 MAPPINGS = (dict, OrderedDict, Counter, defaultdict)
+PATHS = (pathlib.PurePosixPath, pathlib.PureWindowsPath, pathlib.PosixPath)
 VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
 WRITERS: dict[type, Callable[[Any], Any]] = {
     bytes: bytes.hex,
@@ -231,6 +234,8 @@ WRITERS: dict[type, Callable[[Any], Any]] = {
     datetime.datetime: datetime.datetime.isoformat,
     datetime.time: datetime.time.isoformat,
     datetime.timedelta: lambda value: [value.days, value.seconds, value.microseconds],
+    **dict.fromkeys(PATHS, str),
+    uuid.UUID: str,
     type(...): lambda _: None,
     type(NotImplemented): lambda _: None,
 }
@@ -253,6 +258,8 @@ READERS: dict[str, Callable[[Any], Any]] = {
     "datetime": _text(datetime.datetime.fromisoformat),
     "time": _text(datetime.time.fromisoformat),
     "timedelta": lambda parts: datetime.timedelta(*_list(parts)[:3]),
+    **{kind.__name__: _text(kind) for kind in PATHS},
+    "UUID": _text(uuid.UUID),
     "ndarray": _array,
     "type": lambda name: PLAIN_TYPES[name],
     "ellipsis": lambda _: ...,

@@ -20,7 +20,7 @@ from reward.support.errors import GraderFailed
 if TYPE_CHECKING:
     from reward.sandbox.run import TestResult
 
-MARK = "Changed"  # in the reason of a pass (``tests_process/harness.py``)
+MARK, LATER = "Changed", "ChangedLater"  # in the reason of a pass (``tests_process/harness.py``)
 FAULT = "the tests decide nothing: functions that empty what they are given pass them"
 CONTAINER = "isinstance(x, (list, dict, set, bytearray)) or hasattr(x, 'fill')"
 NODE = "hasattr(x, '__dict__')"
@@ -139,6 +139,8 @@ def verdict(passed: "TestResult", job: dict[str, Any]) -> "TestResult":
         again = run_tests({**job, "frozen": True})
     except GraderFailed as error:  # of what the tests find no longer
         again = replace(passed, passed=False, reason=str(error))
+    if LATER in passed.reason and not again.passed and not tests_in_place(*row):
+        return again  # no decoy does what an object does with what it has kept
     if again.passed or not believes_changes(*row):
         return passed
     if tests_in_place(*row):

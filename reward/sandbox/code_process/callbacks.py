@@ -14,8 +14,10 @@ class Caller(Protocol):
 class Callback:
     """A function of the tests'."""
 
-    def __init__(self, caller: Caller, number: int) -> None:
+    def __init__(self, caller: Caller, number: int, name: str = "") -> None:
         self._caller, self.number = caller, number
+        if name:  # of a class's instance there is none
+            self.__name__ = self.__qualname__ = name
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call it there."""

@@ -4,6 +4,7 @@ import builtins
 import gc
 import importlib
 import io
+import json
 import os
 import sys
 import types
@@ -19,7 +20,7 @@ from reward.sandbox.code_process.printed import Printed
 from reward.sandbox.free_names import bind_missing
 from reward.sandbox.objects import ERRORS, base_name
 from reward.sandbox.operators import OPERATORS as FORWARDED
-from reward.sandbox.records import Records
+from reward.sandbox.records import LARGEST_SHARED, Records, SharedContainers
 from reward.sandbox.wire import is_name
 
 MOST_PRINTED = 1 << 20  # characters of what one call prints
@@ -47,6 +48,7 @@ class Jail:
         self._globals: dict[str, Any] = {}
         self._precision = getcontext().prec  # that the other side knows of
         self._records = Records("c")
+        self._shared = SharedContainers()
 
     def serve(self) -> None:
         """Answer until the other side is gone."""
@@ -73,6 +75,8 @@ class Jail:
             reply["printed"] = text
         if (precision := getcontext().prec) != self._precision:
             reply["precision"] = self._precision = precision
+        if shared := self._shared.changes(self._encode):
+            reply["shared"] = shared
         if records := self._records.changes(self._encode):
             reply["records"] = records
         if self._classes:
@@ -104,8 +108,16 @@ class Jail:
             if isinstance(after, MUTABLE) or type(after).__name__ == "ndarray":
                 if after is value:
                     reply["same"] = number
-                if id(after) not in self._numbers and (now := self._encode(after)) != request["values"][number]:
+                if id(after) in self._numbers or self._shared.key(after):
+                    continue
+                if (now := self._encode(after)) != request["values"][number]:
                     reply.setdefault("changed", {})[str(number)] = now
+                # ``values``, ``after`` and the argument of this call hold it, the other two where they do
+                holders = 3 + (number >= plain) + (after is value)
+                if sys.getrefcount(after) > holders and not self._shared.is_full() and _is_small(now):
+                    self._kept.append(after)
+                    self._shared.add(str(len(self._kept)), after, self._encode)
+                    reply.setdefault("kept", {})[str(number)] = str(len(self._kept))
         if "same" not in reply:
             reply["value"] = self._encode(value)
         return reply
@@ -161,6 +173,8 @@ class Jail:
     def _learn(self, request: dict[str, Any]) -> None:
         if "records" in request:
             self._records.learn(request["records"], self._decode)
+        if "shared" in request:
+            self._shared.learn(request["shared"], self._decode, self._encode)
 
     def _encode(self, value: Any) -> Any:
         return wire.encode(value, self._keep)
@@ -233,9 +247,11 @@ class Jail:
         if tag == "kept":
             return self._kept[content]
         if tag == "callback":
-            return Callback(self, content)
+            return Callback(self, *content)
         if tag == "iterator":
             return CallbackIterator(Callback(self, content))
+        if tag == "shared":
+            return self._shared.get(content)
         if tag == "record":
             return self._records.get(content)
         if tag == "record_class":
@@ -268,6 +284,11 @@ class Jail:
                 raise error
             self._answer(request)
         os._exit(0)
+
+
+def _is_small(content: Any) -> bool:
+    """Whether a container may be looked at with each message."""
+    return len(json.dumps(content)) <= LARGEST_SHARED
 
 
 def _text(error: BaseException) -> str:

@@ -5,8 +5,10 @@ import signal
 from typing import Any
 
 from reward.sandbox import free_names, wire
-from reward.sandbox.tests_process import arrays, compare, suite
+from reward.sandbox.tests_process import compare, suite
 from reward.sandbox.tests_process.errors import CodeError, Stopped, Unsupported, is_before_code
+from reward.sandbox.tests_process.guards import arrays
+from reward.sandbox.tests_process.own_errors import is_own
 from reward.sandbox.tests_process.remote import Link
 
 AGAIN = 0.25  # seconds after the end of the time until the tests are told once more
@@ -63,7 +65,7 @@ def _is_own_fault(error: BaseException, job: dict[str, Any], link: Link) -> bool
     names = plan.asked - (free_names.BUILTINS - link.defined) | plan.of_solution
     names = (names or plan.asked) | {"solution", "candidate", "check"}  # a task of MBPP asks for a function named sum
     setup = f"{job.get('helpers') or ''}\n{job.get('setup') or ''}"
-    return is_before_code(error, setup, plan.run, names)
+    return is_before_code(error, setup, plan.run, names) or is_own(error, plan.run, names)
 
 
 def _is_missing(error: BaseException, job: dict[str, Any], link: Link) -> bool:
@@ -71,7 +73,8 @@ def _is_missing(error: BaseException, job: dict[str, Any], link: Link) -> bool:
     if isinstance(error, ImportError):
         return error.name == "solution"
     name, entry = str(getattr(error, "name", "")), job.get("entry_point")
-    if isinstance(error, UnboundLocalError) or name in free_names.bound_anywhere(job["tests"]):
+    is_inner = isinstance(error, UnboundLocalError) or "free variable" in str(error)
+    if is_inner or name in free_names.bound_outside_functions(job["tests"]):
         return link.asked > 0
     if free_names.is_library(free_names.ALIASES.get(name, name)):
         return False

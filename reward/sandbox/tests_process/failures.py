@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from reward.sandbox import instrument, wire
+from reward.sandbox.tests_process.guards import tolerances
 from reward.sandbox.tests_process.remote import Link
 
 ORDERS: tuple[Callable[[Any, Any], Any], ...] = (operator.lt, operator.le, operator.gt, operator.ge)
@@ -97,7 +98,7 @@ def over_items(vacuous: list[int], function: Any, *items: Any) -> Any:
     return function(())
 
 
-def compare_by_order(order: int, left: Any, right: Any, tolerance: int) -> Any:
+def compare_by_order(order: int, left: Any, right: Any, tolerance: int, limit: int) -> Any:
     """Return ``left < right`` or another order of ``instrument.ORDERS``.
 
     Args:
@@ -105,16 +106,20 @@ def compare_by_order(order: int, left: Any, right: Any, tolerance: int) -> Any:
         left: of the operator.
         right: of the operator.
         tolerance: which side, 0 or 1, is a multiple beside a difference; -1 for neither.
+        limit: which side says how large a difference may be; -1 for neither.
 
     Raises:
         AssertionError: the side that could be the larger one is not a number, and no limit would ever be exceeded; or
             what the code returned makes the tolerance infinite, and no difference would ever exceed it.
+        Unsupported: the tests themselves have an infinite limit.
     """
     result = ORDERS[order](left, right)
     if _has_any(left if order > 1 else right, "isnan"):
         raise AssertionError("a NaN is compared by order")
     if tolerance >= 0 and _has_any((left, right)[tolerance], "isinf"):
         raise AssertionError("an infinite tolerance")
+    if limit >= 0 and not wire.NOT_FINITE and tolerances.is_boundless((left, right)[limit]):
+        raise tolerances.refused()
     return result
 
 

@@ -24,8 +24,9 @@ from reward.sandbox.tests_process.remote import Link
 from reward.worker_pool import forkserver, parent_death
 
 CALLS, REPLIES = 3, 4
-# In the reason of a pass: the code has changed arguments that the tests gave it; has returned a NaN or an infinity.
-CHANGED, NOT_FINITE = "Changed", "NotFinite"
+# In the reason of a pass: the code has changed arguments that the tests gave it, or later what it had kept of them; has
+# returned a NaN or an infinity.
+CHANGED, CHANGED_LATER, NOT_FINITE = "Changed", "ChangedLater", "NotFinite"
 
 
 @dataclass(frozen=True)
@@ -99,7 +100,8 @@ def _verdict(job: dict[str, Any], link: Link) -> dict[str, Any]:
         # Not its text: that may be asked of the code, which need not answer, and may hold what the tests wanted, which
         # the server is not to remember (``frames.wipe``).
         return {"value": {"passed": False, "timeout": False, "reason": forkserver.printable(type(error).__name__)}}
-    reason = CHANGED * (link.changed or link.records.changed) + NOT_FINITE * bool(wire.NOT_FINITE)
+    reason = CHANGED * (link.changed or link.records.changed) + CHANGED_LATER * link.changed_later
+    reason += NOT_FINITE * bool(wire.NOT_FINITE)
     return {"value": {"passed": True, "timeout": False, "reason": reason}}
 
 

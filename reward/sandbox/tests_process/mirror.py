@@ -217,6 +217,39 @@ def resolve(content: Any, decode: Callable[[Any], Any]) -> Any:
     return OBJECTS.add(number, object.__new__(kind))  # type: ignore[arg-type]
 
 
+def encode_content(value: Any) -> Any:
+    """Return what a shared container holds.
+
+    Raises:
+        WireError: it holds what each message would hand over anew, such as a function of the tests'.
+    """
+    return wire.encode(value, _number_of, wire.DEPTH_OF_TESTS)
+
+
+def _number_of(value: Any, _: int) -> Any:
+    if (number := OBJECTS.number(value)) is None:
+        raise WireError("no plain content")
+    return {"kept": number}
+
+
+def plain_error(content: Any, decode: Callable[[Any], Any]) -> BaseException:
+    """Return an exception of a built-in class.
+
+    Raises:
+        WireError: it is none.
+    """
+    if type(content) is not list or len(content) != 2 or content[0] not in ERRORS:
+        raise WireError("no exception")
+    args = decode(content[1])
+    if type(args) is not tuple:
+        raise WireError("no exception")
+    kind = ERRORS[content[0]]
+    try:
+        return kind(*args)
+    except TypeError:
+        return new_error(kind, kind, (args, ""))
+
+
 def new_error(kind: Any, base: type[BaseException], content: Any) -> BaseException:
     """Return an exception of class ``kind`` from its arguments and its text."""
     if type(content) is not tuple or len(content) != 2 or type(content[0]) is not tuple:

@@ -17,10 +17,10 @@ from reward.sandbox import wire
 from reward.sandbox.free_names import is_of_library
 from reward.sandbox.objects import ERRORS, OBJECTS
 from reward.sandbox.operators import take
-from reward.sandbox.records import Records
+from reward.sandbox.records import Records, SharedContainers
 from reward.sandbox.tests_process.errors import CodeError, Stopped, Unsupported
 from reward.sandbox.tests_process.interpreter import InterpreterState, raise_precision
-from reward.sandbox.tests_process.mirror import Mirror, RemoteError, learn, new_error, resolve
+from reward.sandbox.tests_process.mirror import Mirror, RemoteError, encode_content, learn, plain_error, resolve
 from reward.sandbox.tests_process.randomness import Randomness
 
 MOST_OUTPUT = 1 << 20  # characters of one reply that are printed
@@ -31,7 +31,8 @@ class Link:
     """Asks the code's process, one question at a time."""
 
     def __init__(self, calls: int, replies: int) -> None:
-        self.frozen = self.changed = False  # arguments stay as they were; the code has changed one
+        # arguments stay as they were; the code has changed one; has changed one that it had kept
+        self.frozen = self.changed = self.changed_later = False
         self._calls, self._replies = calls, replies
         self._lock = RLock()  # tests may have threads; a callback asks while its question waits
         self._buffer = b""
@@ -47,6 +48,7 @@ class Link:
         self.randomness: Randomness | None = None  # of tests that seed it
         self.interpreter: InterpreterState | None = None  # of tests that set its limits
         self.records: Records = Records("t")
+        self.shared = SharedContainers()
         OBJECTS.link = self
 
     def stop(self, *_: object) -> None:
@@ -95,7 +97,7 @@ class Link:
         self._send({"do": do, **request})
         while True:
             reply = self._reply()
-            self._learn(reply.get("classes"), reply.get("records"))
+            self._learn(reply)
             raise_precision(reply.get("precision"))
             printed = reply.get("printed")
             if type(printed) is str and sys.stdout is not None:
@@ -116,7 +118,7 @@ class Link:
         with self._lock:
             self.asked += 1
             values = [*args, *kwargs.values()]
-            sent = [self.encode(value) for value in values]
+            sent = [{"shared": key} if (key := self.shared.key(value)) else self.encode(value) for value in values]
             request: dict[str, Any] = {"values": sent, "names": list(kwargs)}
             if builtins.input is not INPUT:  # which the tests have replaced
                 request["input"] = self.encode(builtins.input)
@@ -132,6 +134,8 @@ class Link:
             after = {int(number): self.value(each) for number, each in changed.items() if number.isdecimal()}
             for number in () if self.frozen else after.keys() & {*range(len(values))}:
                 wire.overwrite(values[number], after[number])
+            if type(kept := reply.get("kept")) is dict and not self.frozen:  # else the code has its own
+                self.shared.share(kept, values, encode_content)
             same = reply.get("same")
             if type(same) is int and 0 <= same < len(values):
                 return after.get(same, values[same]) if self.frozen else values[same]
@@ -155,9 +159,12 @@ class Link:
             CodeError: it is nothing that this side knows.
         """
         try:
-            return wire.decode(data, self._resolve)
+            return self._decode(data)
         except wire.WireError as error:
             raise self._end(f"no answer ({error})") from None
+
+    def _decode(self, data: Any) -> Any:
+        return wire.decode(data, self._resolve)
 
     def encode(self, value: Any) -> Any:
         """Return an argument for the wire; a stand-in goes back as what it stands for."""
@@ -186,7 +193,7 @@ class Link:
             return {"global": [value.__module__, value.__qualname__]}
         if callable(value) and not isinstance(value, type):
             self._callables.append(value)
-            return {"callback": len(self._callables) - 1}
+            return {"callback": [len(self._callables) - 1, str(getattr(value, "__name__", ""))]}
         raise self.refuse(f"the tests hand a {type(value).__name__} to the code, which cannot be done")
 
     def _resolve(self, tag: str, content: Any, depth: int) -> Any:
@@ -201,22 +208,10 @@ class Link:
         if tag == "error_type" and type(content) is str and content in ERRORS:
             return ERRORS[content]
         if tag == "error":
-            return self._error_value(content, depth)
+            return plain_error(content, lambda data: wire.decode(data, self._resolve, depth - 1))
         if tag == "callback" and type(content) is int and 0 <= content < len(self._callables):
             return self._callables[content]
         raise wire.WireError("no value")
-
-    def _error_value(self, content: Any, depth: int) -> BaseException:
-        if type(content) is not list or len(content) != 2 or content[0] not in ERRORS:
-            raise wire.WireError("no exception")
-        args = wire.decode(content[1], self._resolve, depth - 1)
-        if type(args) is not tuple:
-            raise wire.WireError("no exception")
-        kind = ERRORS[content[0]]
-        try:
-            return kind(*args)
-        except TypeError:
-            return new_error(kind, kind, (args, ""))
 
     def _error(self, data: Any) -> BaseException:
         """Return the exception that the code raised."""
@@ -255,17 +250,22 @@ class Link:
             answer = {"do": "raise", "value": {"error": stand_in}, "number": len(self.raised) - 1}
         self._send(answer)
 
-    def _learn(self, classes: Any, records: Any) -> None:
+    def _learn(self, reply: dict[str, Any]) -> None:
         try:
-            for number, description in (classes or {}).items():
+            for number, description in (reply.get("classes") or {}).items():
                 learn(int(number), description)
-            self.records.learn(records or {}, lambda data: wire.decode(data, self._resolve))
+            self.records.learn(reply.get("records") or {}, self._decode)
+            if shared := reply.get("shared"):
+                self.changed_later = True
+                self.shared.learn(shared, self._decode, encode_content)
         except (wire.WireError, ValueError, TypeError, AttributeError) as error:
             raise self._end(f"no answer ({error})") from None
 
     def _send(self, message: dict[str, Any]) -> None:
         if self._ended:
             raise CodeError(self._ended)
+        if shared := self.shared.changes(encode_content):
+            message["shared"] = shared
         if self.records.names and (records := self.records.changes(self.encode)):
             message["records"] = records
         data = wire.pack(message)

@@ -20,9 +20,10 @@ from typing import Any
 from reward.sandbox import free_names, instrument, source, source_faults, wire
 from reward.sandbox.objects import OBJECTS
 from reward.sandbox.source import Tests
-from reward.sandbox.tests_process import arrays, evaluation, interpreter, randomness
+from reward.sandbox.tests_process import interpreter, randomness
 from reward.sandbox.tests_process.errors import CodeError, Unchecked, Unsupported
 from reward.sandbox.tests_process.failures import Failures, Paired, compare_by_order, count_check, over_items
+from reward.sandbox.tests_process.guards import arrays, evaluation, tolerances
 from reward.sandbox.tests_process.mirror import Mirror
 from reward.sandbox.tests_process.remote import Link
 from reward.sandbox.tests_process.runner import Runner, finish, is_skip
@@ -95,6 +96,7 @@ def run(job: dict[str, Any], link: Link) -> None:
         link.randomness = randomness.Randomness(numpy=bool({*plan.modules, *plan.asked} & {"np", "numpy"}))
     if plan.mentioned & interpreter.NAMES:
         link.interpreter = interpreter.InterpreterState()
+    tolerances.guard_functions(plan.modules, plan.mentioned)
     checked: list[int] = []
     vacuous: list[int] = []
     entered: set[str] = set()

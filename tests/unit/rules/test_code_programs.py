@@ -18,13 +18,16 @@ from tests.attacks import (
     programs,
     programs_of_data_sets,
     programs_of_limits,
+    programs_of_own_errors,
     programs_of_values,
 )
 from tests.attacks.programs import ANY_CHANGE, HANGING, NO_OUTPUT, RIGHT, TESTS, THEIR_OWN_FAULT, WRONG
 from trainer import ROOT
 
 ATTACKS = programs.ATTACKS | programs_of_data_sets.ATTACKS | programs_of_values.ATTACKS | programs_of_limits.ATTACKS
+ATTACKS |= programs_of_own_errors.ATTACKS
 HONEST = honest_programs.HONEST | honest_python.HONEST | programs_of_data_sets.HONEST | programs_of_limits.HONEST
+HONEST |= programs_of_own_errors.HONEST
 UNDECIDED = programs.UNDECIDED | programs_of_limits.UNDECIDED
 UNSCORED = programs.UNSCORED | programs_of_data_sets.UNSCORED
 
@@ -86,6 +89,20 @@ def test_tests_that_swallow_the_end_of_the_time_do_not_pass(monkeypatch) -> None
         worker.close()
 
 
+def test_tests_that_hang_before_they_name_the_code_leave_it_unscored(monkeypatch) -> None:
+    from reward.sandbox import run as sandbox
+
+    monkeypatch.setattr(sandbox, "SECONDS", 1.0)
+    monkeypatch.setattr(sandbox, "_pool", sandbox.Pool(1, sandbox._worker))
+    for code in (RIGHT, WRONG):
+        result = grade(code, "while True:\n    pass\nassert f(1) == 2", {})
+        assert (result["score"], result["unscored"]) == (0.0, 1.0), code
+    result = grade(RIGHT, "assert f(1) == 2\nwhile f(1):\n    pass", {})
+    assert (result["score"], result["timeout"]) == (0.0, 1.0)
+    for worker in sandbox._pool._idle:
+        worker.close()
+
+
 @pytest.mark.parametrize("name", UNSCORED)
 def test_tests_that_test_nothing_are_refused_and_unscored(name) -> None:
     with pytest.raises(GroundTruthError) as refused:
@@ -121,6 +138,42 @@ def test_tests_that_fail_by_themselves_leave_code_unscored(name) -> None:
         assert (result["score"], result["unscored"]) == (0.0, 1.0), code
     raising = grade("raise ValueError('at its import')", THEIR_OWN_FAULT[name], {})
     assert (raising["score"], raising["unscored"]) == (0.0, 0.0)
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="before, Python tells no more than the line of an error")
+@pytest.mark.parametrize("name", programs_of_own_errors.OWN_ERRORS)
+def test_an_error_in_the_tests_own_words_leaves_right_code_unscored(name) -> None:
+    tests = programs_of_own_errors.OWN_ERRORS[name]
+    result = grade(RIGHT, tests, {})
+    assert (result["score"], result["unscored"]) == (0.0, 1.0)
+    missing = grade("pass", tests, {})
+    assert missing["score"] == 0.0
+
+
+def test_code_that_is_wrong_before_the_tests_own_error_scores_0() -> None:
+    tests = programs_of_own_errors.OWN_ERRORS["an item that is missing, after a good check"]
+    result = grade("def f(x): return 7", tests, {})
+    assert (result["score"], result["unscored"]) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize("name", programs_of_own_errors.LED_TO)
+def test_an_error_that_the_code_may_have_led_to_scores_0(name) -> None:
+    code, tests = programs_of_own_errors.LED_TO[name]
+    result = grade(code, tests, {})
+    assert (result["score"], result["unscored"]) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize("name", programs_of_own_errors.BOUNDLESS)
+def test_an_infinite_tolerance_is_refused_and_unscored(name) -> None:
+    tests = programs_of_own_errors.BOUNDLESS[name]
+    for code in (RIGHT, "def f(x): return 99"):
+        result = grade(code, tests, {})
+        assert result["score"] == 0.0
+        if "beside" not in name or code == RIGHT:
+            assert result["unscored"] == 1.0
+    if "beside" not in name:
+        with pytest.raises(GroundTruthError, match="infinite tolerance"):
+            RULES["code"].examine(tests, {})
 
 
 @pytest.mark.parametrize("name", ANY_CHANGE)

@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
+from reward.sandbox.tests_process.guards import tolerances
+
 FAULT = "an empty array, compared with what is not empty"
 COUNTERS = {"count_nonzero", "nonzero", "flatnonzero", "argwhere", "where"}
 COMPARISONS = {"equal", "not_equal", "less", "less_equal", "greater", "greater_equal"}
@@ -67,6 +69,7 @@ def guard_functions() -> None:
     is_close = numeric.isclose
 
     def guarded_is_close(a: Any, b: Any, *options: Any, **named: Any) -> Any:
+        tolerances.check([*zip(("rtol", "atol"), options, strict=False), *named.items()])
         if (numpy.size(a) == 0) != (numpy.size(b) == 0):
             raise AssertionError("nothing, where something is to be close")
         return is_close(a, b, *options, **named)

@@ -1,0 +1,241 @@
+"""Errors in the tests' own words: ``f(cases[3])`` of three cases fails whatever the code is, and says nothing of it.
+
+An expression of the tests depends on the code where data or control may come to it from there. This is asked of names
+alone, in all scopes at once, so it says yes too often: such an error is held against the code, as any is.
+"""
+
+import ast
+from collections.abc import Iterator
+from types import TracebackType
+
+from reward.sandbox.source import Function, function, shallow, walk, yields
+from reward.sandbox.tests_process.errors import FILES, CodeError, Unsupported
+
+# What the code can write to or call without being given it, and what hides names.
+CHANNELS = frozenset(
+    {
+        *("stdout", "stderr", "StringIO", "redirect_stdout", "redirect_stderr", "getvalue", "input", "stdin"),
+        *("open", "read_text", "read_bytes", "Path", "pathlib", "os", "tempfile", "shutil", "glob", "sqlite3"),
+        *("Mock", "MagicMock", "AsyncMock", "mock", "patch", "create_autospec"),
+        *("eval", "exec", "globals", "locals", "vars", "getattr", "setattr", "sys", "atexit", "signal"),
+    }
+)
+EXITS = (ast.Break, ast.Continue, ast.Return, ast.Raise)
+SCOPES = (*Function, ast.Lambda, ast.Module, ast.ClassDef)
+
+
+class Dependence:
+    """Which names of tests depend on the code; ``cases[]`` stands for the items of ``cases``.
+
+    Args:
+        tree: the tests.
+        names: that are the code's.
+    """
+
+    def __init__(self, tree: ast.Module, names: set[str]) -> None:
+        self._parents = {id(child): node for node in walk(tree) for child in ast.iter_child_nodes(node)}
+        self._nodes = [*walk(tree)]
+        self.names = {*names, *CHANNELS}
+        callees = {id(node.func) for node in self._nodes if isinstance(node, ast.Call)}
+        self._handed = {  # functions that somebody else may call, how often is not known
+            _name(node)
+            for node in self._nodes
+            if isinstance(node, (ast.Name, ast.Attribute)) and id(node) not in callees
+        }
+        size = -1
+        while size != len(self.names):
+            size = len(self.names)
+            for node in self._nodes:
+                self._spread(node)
+
+    def has(self, node: ast.AST) -> bool:
+        """Whether an expression, or a part of it, depends on the code by its names."""
+        calls = [each for each in walk(node) if isinstance(each, ast.Call) and function(each) == "len"]
+        counted = {id(each) for call in calls for each in call.args}  # of which the items do not matter
+        return any(
+            name in self.names or (f"{name}[]" in self.names and id(each) not in counted)
+            for each in walk(node)
+            if (name := _name(each))
+        )
+
+    def fails_in(self, node: ast.AST) -> bool:
+        """Whether an expression that has failed depends on the code: ``cases[3]`` not by what ``cases[0]`` holds."""
+        if not isinstance(node, (ast.Subscript, ast.Attribute)) or not isinstance(
+            node.value, (ast.Name, ast.Attribute)
+        ):
+            return self.has(node)
+        key = node.slice if isinstance(node, ast.Subscript) else ast.Name(node.attr)
+        return self.has(key) or bool(_bound(node.value) & self.names)
+
+    def decides(self, node: ast.AST) -> bool:
+        """Whether the code may decide if a node is reached."""
+        child, parent = node, self._parents.get(id(node))
+        while parent is not None:
+            if self._guards(parent, child):
+                return True
+            if isinstance(parent, SCOPES):
+                nodes = (inner for each in _body(parent) for inner in shallow(each))
+                return any(_is_exit(each) and self._is_under(each, parent) for each in nodes)
+            child, parent = parent, self._parents.get(id(parent))
+        return False
+
+    def _is_under(self, node: ast.AST, scope: ast.AST) -> bool:
+        child, parent = node, self._parents[id(node)]
+        while parent is not scope:
+            if self._guards(parent, child):
+                return True
+            child, parent = parent, self._parents[id(parent)]
+        return False
+
+    def _guards(self, parent: ast.AST, child: ast.AST) -> bool:
+        """Whether a statement or an expression lets the code decide if a part of it is reached."""
+        if isinstance(parent, (ast.If, ast.While, ast.IfExp)):
+            return child is not parent.test and self.has(parent.test)
+        if isinstance(parent, ast.BoolOp):
+            return any(self.has(each) for each in parent.values[: parent.values.index(child)])  # type: ignore[arg-type]
+        if isinstance(parent, ast.Compare):
+            return len(parent.ops) > 1 and self.has(parent)
+        if isinstance(parent, (ast.For, ast.AsyncFor)):
+            return child is not parent.iter and bool(_bound(parent.iter) & self.names)
+        if isinstance(parent, (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)):
+            return any(self.has(part) for each in parent.generators for part in (each.iter, *each.ifs))
+        if isinstance(parent, ast.Try):
+            return child in parent.handlers or child in parent.finalbody
+        if isinstance(parent, ast.Match):
+            return child is not parent.subject and self.has(parent.subject)
+        if isinstance(parent, (*Function, ast.Lambda)):
+            is_lazy = isinstance(parent, ast.Lambda) or yields(parent)
+            return is_lazy or parent.name in self._handed  # type: ignore[union-attr]
+        return isinstance(parent, ast.Assert) and child is parent.msg
+
+    def _spread(self, node: ast.AST) -> None:
+        """Note names that depend on the code by one node."""
+        if isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.NamedExpr)):
+            targets: list[ast.expr] = node.targets if isinstance(node, ast.Assign) else [node.target]
+            self._bind(targets, node.value, node)
+        elif isinstance(node, (ast.For, ast.AsyncFor, ast.comprehension)):
+            self._bind([node.target], node.iter, node)
+        elif isinstance(node, (ast.With, ast.AsyncWith)):
+            inside = [*node.body, *(item.context_expr for item in node.items)]
+            if any(map(self.has, inside)):
+                self.names |= {
+                    name for item in node.items for name in _bound(item.context_expr) | _bound(item.optional_vars)
+                }
+        elif isinstance(node, ast.ExceptHandler) and node.name:
+            self.names.add(node.name)
+        elif isinstance(node, Function):
+            self._spread_function(node)
+        elif isinstance(node, ast.Call):
+            self._spread_call(node)
+
+    def _bind(self, targets: list[ast.expr], value: ast.AST | None, node: ast.AST) -> None:
+        if (value is not None and self.has(value)) or self.decides(node) or self._is_tried(node):
+            self.names |= {name for target in targets for name in _bound(target)}
+
+    def _is_tried(self, node: ast.AST) -> bool:
+        """Whether a ``try`` stands around a node, in which the code may raise."""
+        parent = self._parents.get(id(node))
+        while parent is not None and not isinstance(parent, SCOPES):
+            if isinstance(parent, ast.Try) and any(map(self.has, parent.body)):
+                return True
+            parent = self._parents.get(id(parent))
+        return False
+
+    def _spread_function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+        if any(map(self.has, node.body)):
+            self.names.add(node.name)
+        if node.name in self._handed or any(map(self.has, node.decorator_list)):
+            self.names |= _parameters(node)
+
+    def _spread_call(self, node: ast.Call) -> None:
+        given = [*node.args, *(word.value for word in node.keywords)]
+        depends = any(map(self.has, given))
+        if depends and (name := function(node)):
+            for each in self._nodes:
+                if isinstance(each, Function) and each.name == name:
+                    self.names |= _parameters(each)
+        if isinstance(node.func, ast.Attribute) and (depends or self.decides(node)):  # items.append(f(1))
+            self.names |= _bound(node.func.value)
+        if self.has(node.func):  # which may change what it is given, or is to change it
+            self.names |= {name for each in given for name in _given(each)}
+
+
+def _is_exit(node: ast.AST) -> bool:
+    """Whether what follows a statement is not reached; ``raise`` alone, of a handler, ends the tests as any error."""
+    return isinstance(node, EXITS) and not (isinstance(node, ast.Raise) and node.exc is None)
+
+
+def _body(scope: ast.AST) -> list[ast.AST]:
+    body = getattr(scope, "body", [])
+    return body if isinstance(body, list) else [body]
+
+
+def _name(node: ast.AST) -> str:
+    return str(getattr(node, "id", "") or getattr(node, "attr", ""))
+
+
+def _bound(node: ast.AST | None) -> set[str]:
+    """Return the variables and attributes that a target, or what a method changes, is made of."""
+    return {_name(each) for each in walk(node)} - {"", "self", "cls"} if node is not None else set()
+
+
+def _given(node: ast.AST) -> set[str]:
+    """Return the names of what a function is given that it can change; of ``xs[0]`` it has an item."""
+    if isinstance(node, (ast.Name, ast.Attribute)):
+        return _bound(node)
+    if isinstance(node, (ast.List, ast.Tuple, ast.Set, ast.Dict, ast.Starred)):
+        return {name for each in ast.iter_child_nodes(node) for name in _given(each)}
+    if isinstance(node, ast.Subscript):
+        return {f"{name}[]" for name in _bound(node.value)}
+    functions = {id(each.func) for each in ast.walk(node) if isinstance(each, ast.Call)}
+    return {f"{name}[]" for each in ast.walk(node) if id(each) not in functions for name in {_name(each)} - {""}}
+
+
+def _parameters(node: ast.FunctionDef | ast.AsyncFunctionDef) -> set[str]:
+    return {each.arg for each in ast.walk(node.args) if isinstance(each, ast.arg)} - {"self", "cls"}
+
+
+def is_own(error: BaseException, tests: str, names: set[str]) -> bool:
+    """Whether an error came of an expression of the tests' on which the code has no influence.
+
+    Args:
+        error: that ended the tests, not raised by the code.
+        tests: source as it was run.
+        names: that are the code's, or stand for it.
+    """
+    if not isinstance(error, Exception) or isinstance(error, (AssertionError, CodeError, Unsupported)):
+        return False
+    tree = ast.parse(tests)
+    places = [_node(tree, *span) for span in _spans(error.__traceback__)]
+    if not places or None in places or isinstance(places[-1], ast.Raise):  # which is a verdict
+        return False
+    dependence = Dependence(tree, names)
+    return not dependence.fails_in(places[-1]) and not any(map(dependence.decides, places))  # type: ignore[arg-type]
+
+
+def _spans(trace: TracebackType | None) -> Iterator[tuple[int | None, int | None, int | None, int | None]]:
+    """Yield where in the tests' source each of their frames was; nothing before Python 3.11, which tells lines."""
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        if code.co_filename == FILES[1] and hasattr(code, "co_positions"):
+            yield [*code.co_positions()][trace.tb_lasti // 2]
+        trace = trace.tb_next
+
+
+def _node(tree: ast.AST, line: int | None, end: int | None, column: int | None, last: int | None) -> ast.AST | None:
+    """Return the smallest expression of a span; of a target, what is bound to it."""
+    spans = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, (ast.expr, ast.stmt))
+        and (node.lineno, node.col_offset) <= (line or 0, column or 0)
+        and (node.end_lineno or 0, node.end_col_offset or 0) >= (end or 0, last or 0)
+    ]
+    if None in (line, end, column, last) or not spans:
+        return None
+    is_target = isinstance(getattr(spans[-1], "ctx", None), (ast.Store, ast.Del))
+    if not is_target:
+        return spans[-1]
+    statement = [node for node in spans if isinstance(node, ast.stmt)][-1]
+    value = getattr(statement, "iter", None) or getattr(statement, "value", None)
+    return value if isinstance(value, ast.expr) else statement
