@@ -5,6 +5,7 @@ Each training seed is played by the random player and, where the environment kno
 
 import asyncio
 import random
+import time
 from dataclasses import dataclass, field
 
 from environments.episodes import Episodes, Turn
@@ -32,6 +33,7 @@ class Probe:
         missing: episodes that the time did not suffice for.
         turns: at most so many were played of an episode.
         observations: the different ones of all turns that had a turn after them.
+        step_seconds: of the quickest step, as the others waited for one another; None of a built-in game's.
     """
 
     returns: dict[str, list[float]] = field(default_factory=dict)
@@ -39,6 +41,7 @@ class Probe:
     missing: int = 0
     turns: int = 0
     observations: tuple[str, ...] = ()
+    step_seconds: float | None = None
 
     @property
     def played(self) -> list[float]:
@@ -89,7 +92,8 @@ async def _probe(spec: EnvSpec, seeds: range) -> Probe:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         await playing.episodes.shutdown()
-    return Probe(playing.returns, playing.cut, len(late), playing.turns, tuple(playing.observations))
+    quickest = None if is_game(spec.name) else min(playing.seconds, default=None)
+    return Probe(playing.returns, playing.cut, len(late), playing.turns, tuple(playing.observations), quickest)
 
 
 class _Playing:
@@ -101,6 +105,7 @@ class _Playing:
         self.returns: dict[str, list[float]] = {player: [] for player in PLAYERS}
         self.cut = 0
         self.observations: dict[str, None] = {}  # in the order in which they were made
+        self.seconds: list[float] = []  # of each step
         self._first: dict[int, str] = {}  # observation of each seed
 
     async def play(self, player: str, seed: int) -> None:
@@ -112,7 +117,9 @@ class _Playing:
             action = await self.episodes.suggest(name, turns_left, chance)
             if action is None:
                 break
+            start = time.perf_counter()
             answer = await self.episodes.step(name, action)
+            self.seconds.append(time.perf_counter() - start)
             total += answer.reward
             if not answer.done:
                 self.observations[answer.observation] = None

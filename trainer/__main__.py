@@ -18,7 +18,7 @@ from rich.live import Live
 
 from reward.support import events, redact
 from reward.support.secret import scrub
-from reward.support.wording import of_system, reason
+from reward.support.wording import of_system, reason, shown
 from trainer import commands
 from trainer.checks import preflight
 from trainer.checks.run_checks import run_checks
@@ -50,7 +50,7 @@ def say(text: str) -> None:
 def announce(settings: Settings) -> None:
     """Say in one line what was chosen for the person, where that is not what the table's defaults are."""
     if settings.text("DEVICE") == "cpu" and "DEVICE" not in os.environ.get("KIT_GIVEN", "").split():
-        model, data = settings.text("MODEL_PATH"), settings.text("DATA")
+        model, data = (shown(settings.text(name), 160) for name in ("MODEL_PATH", "DATA"))
         say(f"no GPU here: training {model} on {data} with the CPU build of the same stack (choose with --device)")
 
 

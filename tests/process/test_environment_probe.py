@@ -91,6 +91,14 @@ def test_nothing_to_learn_is_said_only_of_whole_episodes(tmp_path: Path) -> None
     assert not cut.is_level and not cut.differs and "in the first 20 turns" in cut.line()
 
 
+def test_a_step_is_timed_by_itself(tmp_path: Path) -> None:
+    """Seventeen episodes wait for one another meanwhile."""
+    slow = SOURCE.replace('return "",', 'time.sleep(0.3); return "",')
+    seconds = probe.probe(spec_of(tmp_path, slow)).step_seconds
+    assert seconds is not None and 0.3 <= seconds < 1.0
+    assert probe.probe(EnvSpec("frozenlake", max_turns=5)).step_seconds is None
+
+
 def test_the_probe_ends_in_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(probe, "SECONDS", 2.0)
     slow, start = SOURCE.replace('return "",', 'time.sleep(30); return "",'), time.monotonic()

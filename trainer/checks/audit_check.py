@@ -85,7 +85,8 @@ def try_out(settings: Settings, audit: AuditSpec, train_file: Path) -> list[str]
         UserError: good and bad answers cannot be told apart, and not by ``--no_reward_check``; or the audit breaks.
     """
     if audit.kind == "judge":
-        if findings := judge.try_out(JudgeConfig.from_json(audit.spec)):
+        findings, _ = judge.try_out(JudgeConfig.from_json(audit.spec))
+        if findings:
             raise UserError(*(finding.text for finding in findings))
         return []
     if audit.kind == "model":

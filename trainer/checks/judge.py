@@ -60,9 +60,10 @@ def plan(settings: Settings) -> tuple[JudgeConfig | None, list[str]]:
     return judge_config, faults if settings.dry_run else faults + key_faults(judge_config)
 
 
-def try_out(judge_config: JudgeConfig) -> list[Finding]:
+def try_out(judge_config: JudgeConfig) -> tuple[list[Finding], float | None]:
     """Ask each endpoint one question; return what is wrong with cache, keys, models, quotas or addresses, if anything.
 
+    With it come the seconds that the first endpoint took for its verdict, if it gave one.
     A fallback is asked too: when it is needed, nobody is there to fix it. One that does not answer now can be forced:
     a person may know that it will.
     """
@@ -73,19 +74,21 @@ def try_out(judge_config: JudgeConfig) -> list[Finding]:
         except cache.CacheError as error:
             faults += failures("judge", [str(error)])
     alone = [judge_config.only(endpoint) for endpoint in judge_config.endpoints]
-    for number, (single, answer) in enumerate(zip(alone, _answers(alone), strict=True)):
+    answers = _answers(alone)
+    for number, (single, (answer, _)) in enumerate(zip(alone, answers, strict=True)):
         where = f"config/{FILE.name}: fallback[{number - 1}], {single.endpoints[0]}" if number else ""
         passing = answer.why in PASSING
         messages = [text + PATIENCE * passing for text in _fault(where, single.endpoints[0], answer)]
         faults += failures("judge", messages, forced=passing)
-    return faults
+    first, seconds = answers[0]
+    return faults, seconds if first.raw is not None else None
 
 
 def out_of_reach(judges: Sequence[JudgeConfig]) -> list[str]:
     """Ask several judges one question each; return which cannot be asked at all, and why."""
     return [
         fault
-        for single, answer in zip(judges, _answers(judges), strict=True)
+        for single, (answer, _) in zip(judges, _answers(judges), strict=True)
         if answer.why in OUTAGE
         for fault in _fault(f"the judge {single.endpoints[0]}" if len(judges) > 1 else "", single.endpoints[0], answer)
     ]
@@ -105,15 +108,17 @@ def _fault(where: str, endpoint: Endpoint, answer: JudgeAnswer) -> list[str]:
     return [f"{meaning}: {' '.join(answer.reason.split())}"]
 
 
-def _answers(judges: Sequence[JudgeConfig]) -> list[JudgeAnswer]:
-    async def ask() -> list[JudgeAnswer]:
+def _answers(judges: Sequence[JudgeConfig]) -> list[tuple[JudgeAnswer, float]]:
+    """Ask each judge; return its answer, and the seconds that its request took."""
+
+    async def ask() -> list[tuple[JudgeAnswer, float]]:
         # By turns: importing an SDK, for seconds, stops all others.
         return [await _ask_once(single) for single in judges]
 
     return asyncio.run(ask())
 
 
-async def _ask_once(judge_config: JudgeConfig) -> JudgeAnswer:
+async def _ask_once(judge_config: JudgeConfig) -> tuple[JudgeAnswer, float]:
     """Ask about one small sum, past cache and budget, and without waiting long."""
     quick = dataclasses.replace(
         judge_config,
@@ -127,7 +132,8 @@ async def _ask_once(judge_config: JudgeConfig) -> JudgeAnswer:
     )
     gateway = Gateway(quick)
     try:
-        return await gateway.ask(judge_config.prompts.question("1 + 1 = ?", "2", "2"))
+        answer = await gateway.ask(judge_config.prompts.question("1 + 1 = ?", "2", "2"))
+        return answer, gateway.metrics.take()["judge/latency_p50_s"]
     finally:
         await gateway.close()
 

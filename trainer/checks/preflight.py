@@ -13,15 +13,7 @@ from reward.audit import AuditSpec
 from reward.judge.config import JudgeConfig
 from reward.model.preference_pairs import WARNING
 from reward.model.spec import Spec
-from trainer.checks import (
-    audit_check,
-    host_checks,
-    judge,
-    policy_model,
-    prompts,
-    reward_check,
-    software,
-)
+from trainer.checks import audit_check, host_checks, judge, policy_model, prompts, reward_check, software
 from trainer.checks.finding import Finding, failures, guarded, run_in_thread
 from trainer.checks.multi_turn import conversation_check, environment_check, tools_check
 from trainer.composition import environment_spec, reward_spec, run_plan
@@ -47,6 +39,7 @@ class Facts:
     audit: AuditSpec | None = None
     tools: list[Schema] = field(default_factory=list)
     observations: Sequence[str] = ()  # of an environment, between two turns
+    latency: run_plan.Latency = field(default_factory=run_plan.Latency)
     notes: list[str] = field(default_factory=list)  # what the checks tell the person
 
 
@@ -101,7 +94,7 @@ def look(
         return None, findings
     plan = run_plan.RunPlan(
         facts.model, *facts.files, facts.rows, run_plan.bucket_megabytes(facts.model), facts.start, facts.keys,
-        facts.exact, facts.reward_model, facts.judge, facts.audit, facts.tools,
+        facts.exact, facts.reward_model, facts.judge, facts.audit, facts.tools, facts.latency,
     )  # fmt: skip
     return plan, findings
 
@@ -201,7 +194,7 @@ def _judge(settings: Settings, facts: Facts) -> Iterator[Finding]:
     yield from failures("judge", faults)
     if facts.judge is None or faults or settings.dry_run:
         return
-    findings = judge.try_out(facts.judge)
+    findings, facts.latency.judge = judge.try_out(facts.judge)
     yield from findings
     if not findings:
         named = " and ".join(map(str, facts.judge.endpoints))
@@ -246,10 +239,11 @@ def _try_audit_model(settings: Settings, facts: Facts) -> Iterator[Finding]:
 
 def _environment(settings: Settings, facts: Facts) -> Iterator[Finding]:
     try:
-        line, _, facts.observations = environment_check.try_out(settings)
+        line, played = environment_check.try_out(settings)
     except environment_check.NothingToLearnError as error:
         yield from failures("reward", list(error.faults), forced=True)
         return
+    facts.observations, facts.latency.turn = played.observations, played.step_seconds
     facts.notes[:0] = [f"reward: {line}"]
     yield Finding("reward", "ok", line)
 

@@ -63,9 +63,9 @@ def _of_data(settings: Settings) -> int:
 
 
 def _environment(settings: Settings) -> int:
-    line, differs, _ = environment_check.try_out(settings)
+    line, played = environment_check.try_out(settings)
     print(line)
-    if differs:
+    if played.differs:
         print("good and bad play can be told apart")
     elif settings.switch("REWARD_CHECK"):
         print("good and bad play were not compared: nothing is known of the reward of this environment")

@@ -13,6 +13,14 @@ from trainer.runs import resume
 from trainer.settings.settings import Settings
 
 
+@dataclass
+class Latency:
+    """Seconds that the checks measured; None where nothing was."""
+
+    judge: float | None = None  # of one verdict
+    turn: float | None = None  # of one step of an environment
+
+
 @dataclass(frozen=True)
 class RunPlan:
     """What the checks found out, beside the settings."""
@@ -29,6 +37,7 @@ class RunPlan:
     judge: JudgeConfig | None = None
     audit: AuditSpec | None = None
     tools: Sequence[Schema] = ()  # what the model is told of those that it may call
+    latency: Latency = field(default_factory=Latency)
 
     def steps_per_epoch(self, settings: Settings) -> int | None:
         """Return how many whole batches one pass over the data has."""

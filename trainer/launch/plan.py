@@ -6,6 +6,7 @@ from omegaconf import DictConfig
 
 from data import sources
 from trainer.checks import audit_check, judge
+from trainer.checks.forecast import latency
 from trainer.checks.multi_turn import environment_check
 from trainer.composition import environment_spec, reward_placement
 from trainer.composition.run_plan import RunPlan
@@ -16,8 +17,8 @@ from trainer.settings.settings import Settings
 def lines(settings: Settings, plan: RunPlan, run: Run, config: DictConfig, needs: str = "") -> Iterator[str]:
     """Return the plan as aligned lines, taken from the configuration that verl gets.
 
-    Seven lines, and one more for each of tools, a judge, an audit, sampling ahead, and a probability ratio that does
-    not start from the actor's.
+    Seven lines, and one more for each of tools, a judge, an audit, sampling ahead or what would make it pay, and a
+    probability ratio that does not start from the actor's.
     ``needs`` is the forecast of memory and disk in words.
     """
     parts = {
@@ -135,10 +136,16 @@ def _batch(settings: Settings, config: DictConfig) -> str:
 
 
 def _ahead(settings: Settings, plan: RunPlan) -> dict[str, str]:
+    """Say whether batches are sampled ahead, and by what was measured whether that pays."""
+    measured = latency.of_step(settings, plan.judge, plan.latency)
+    seconds, waits = measured or (0.0, "")
     if settings.text("ASYNC_SAMPLING") == "off":
-        return {}
+        pays = "--async overlap has other batches sampled and trained on meanwhile"
+        return {"async": f"off: {waits}; {pays}"} if seconds >= latency.LONG else {}
     steps = settings.integer("MAX_STALENESS")
     text = f"a batch is sampled {steps} step{'s' * (steps != 1)} ahead, and scored while others train"
+    if measured:
+        text += f"; {waits}" + ": that hardly pays" * (seconds < latency.LONG)
     return {"async": f"{text}; what was ahead of the checkpoint is sampled again" if plan.start.checkpoint else text}
 
 

@@ -178,9 +178,9 @@ def test_each_endpoint_is_tried_and_the_one_at_fault_is_named(monkeypatch, tmp_p
         url = server.url("openai")
         chain = (Endpoint("openai", "gone", url), Endpoint("claude", "mute", server.url("claude"), "JUDGE_API_KEY"))
         found = JudgeConfig("openai", "m", url, fallback=chain, cache=str(tmp_path / "new" / "c.sqlite"))
-        one, two = (each.text for each in judge.try_out(found))
+        one, two = (each.text for each in judge.try_out(found)[0])
         unkept = dataclasses.replace(found, fallback=(), cache=str(tmp_path / "file" / "c.sqlite"))
-        three = judge.try_out(unkept)[0].text
+        three = judge.try_out(unkept)[0][0].text
         asked = [each.model for each in server.script.asked]
     where = "config/api_reward_config.yaml: fallback"
     assert one.startswith(f"{where}[0], gone at {url}: openai has no such model")

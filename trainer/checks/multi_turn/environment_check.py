@@ -1,9 +1,14 @@
 """The environment of a run, played for a few episodes before anything is started."""
 
+from typing import TYPE_CHECKING
+
 from reward.support.wording import shown
 from trainer.composition import environment_spec
 from trainer.settings.settings import Settings
 from trainer.user_error import UserError
+
+if TYPE_CHECKING:
+    from environments.probe import Probe
 
 HINT = (
     "pay for what is wanted, name it in best_action, or raise --max_turns so that it is reached "
@@ -15,10 +20,8 @@ class NothingToLearnError(UserError):
     """An environment whose episodes all return the same."""
 
 
-def try_out(settings: Settings) -> tuple[str, bool, tuple[str, ...]]:
-    """Play some episodes of training seeds.
-
-    Return what was played in one line, whether returns differ, and what was observed between two turns.
+def try_out(settings: Settings) -> tuple[str, "Probe"]:
+    """Play some episodes of training seeds; return how they went, in one line, and all that was played.
 
     Raises:
         UserError: the environment breaks, hangs or ignores its seed; or no return differs, and not by
@@ -36,10 +39,10 @@ def try_out(settings: Settings) -> tuple[str, bool, tuple[str, ...]]:
         text = str(error)
         raise UserError(text if text.startswith("--env") else f"--env {name}: {text}; fix the environment") from None
     if not played.is_level:
-        return played.line(), played.differs, played.observations
+        return played.line(), played
     why = f"each of {len(played.played)} episodes returns {played.played[0]:g}"
     if not settings.switch("REWARD_CHECK") or settings.switch("FORCE"):
-        return f"good and bad play are not told apart: {why}", False, played.observations
+        return f"good and bad play are not told apart: {why}", played
     raise NothingToLearnError(f"--env {name} cannot be trained on: {why}; {HINT}")
 
 
