@@ -46,9 +46,10 @@ def load(spec: str) -> Function:
     function = getattr(module, name, None)
     if not callable(function):
         functions = [n for n, v in vars(module).items() if inspect.isfunction(v) and v.__module__ == module.__name__]
-        raise RewardFunctionError(
-            f"--reward_fn {shown(spec)}: no function {shown(name)} there; there are: {', '.join(functions) or 'none'}"
-        )
+        there = f"there are: {', '.join(functions) or 'none'}"
+        if len(functions) == 1:
+            there = f"use {shown(place)}:{functions[0]}"
+        raise RewardFunctionError(f"--reward_fn {shown(spec)}: no function {shown(name)} there; {there}")
     _check_signature(spec, function)
     return function  # type: ignore[no-any-return]
 

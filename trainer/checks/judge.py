@@ -151,7 +151,7 @@ def forecast(settings: Settings, judge_config: JudgeConfig, samples: int | None)
     spent = judge_config.cost(judge_config.endpoints[0], into, samples * USUAL_OUTPUT)
     price = judge_config.price(judge_config.endpoints[0])
     text = f"about {samples:,} calls and {(into + spent.output_tokens) / 1e6:.2f} million tokens"
-    text += f", {spent.money:.2f} of money" if price else f" (no price for {judge_config.model} in config/{FILE.name})"
+    text += f", about US$ {spent.money:.2f}" if price else f" (no price for {judge_config.model} in config/{FILE.name})"
     share = max(
         spent.money / judge_config.money_budget if judge_config.money_budget else 0.0,
         (into + spent.output_tokens) / judge_config.token_budget if judge_config.token_budget else 0.0,

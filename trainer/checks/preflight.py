@@ -162,6 +162,7 @@ def _tokenizer(settings: Settings, facts: Facts, *needed: Future[list[Finding]])
         return
     if _is_unmade(settings, model):
         yield from conversation_check.of_unmade(settings, facts.tools, facts.observations)
+        yield from prompts.of_unmade(settings, files)
         return
     facts.rows, facts.exact, findings = prompts.tell_of(
         settings, model, files, facts.tools, facts.observations, facts.notes.append

@@ -113,7 +113,8 @@ def _composed(
 
 def _capacity(settings: Settings, plan: run_plan.RunPlan, config: DictConfig, needs: list[str]) -> Iterator[Finding]:
     """The forecast, against what the machine has; it is added to ``needs``, in words and as a table."""
-    size = model.of_config(plan.model.config) if plan.model.config else None
+    sizes = plan.model.config or model.known_config(settings.text("MODEL_PATH"))
+    size = model.of_config(sizes) if sizes else None
     for text in model_defaults.warnings(settings, size.total if size else None):
         yield Finding("defaults", "warn", text)
     with compose.blaming(settings.overrides):

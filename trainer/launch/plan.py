@@ -17,7 +17,7 @@ from trainer.settings.settings import Settings
 def lines(settings: Settings, plan: RunPlan, run: Run, config: DictConfig, needs: str = "") -> Iterator[str]:
     """Return the plan as aligned lines, taken from the configuration that verl gets.
 
-    Seven lines, and one more for each of tools, a judge, an audit, sampling ahead or what would make it pay, and a
+    Eight lines, and one more for each of tools, a judge, an audit, sampling ahead or what would make it pay, and a
     probability ratio that does not start from the actor's.
     ``needs`` is the forecast of memory and disk in words.
     """
@@ -30,6 +30,7 @@ def lines(settings: Settings, plan: RunPlan, run: Run, config: DictConfig, needs
         **_audit(settings, plan),
         "devices": "; ".join(filter(None, (_devices(settings, config), needs))),
         "batch": _batch(settings, config),
+        "update": _update(settings, config),
         "steps": _steps(settings, plan, config),
         **_ahead(settings, plan),
         **_ratio(settings),
@@ -133,6 +134,23 @@ def _batch(settings: Settings, config: DictConfig) -> str:
         f"tokens; {updates} updates of {actor.ppo_mini_batch_size * n} samples, "
         f"{f'{tokens:,} tokens' if actor.use_dynamic_bsz else samples} a forward pass{fitted}"
     )
+
+
+def _update(settings: Settings, config: DictConfig) -> str:
+    """Say how far an update goes: learning rates, clip range, KL."""
+    actor, algorithm = config.actor_rollout_ref.actor, config.algorithm
+    text = f"lr {actor.optim.lr:g}"
+    if settings.text("ADV_ESTIMATOR") == "gae":
+        text += f", critic {config.critic.optim.lr:g}"
+    low, high = actor.clip_ratio_low, actor.clip_ratio_high
+    text += f"; clip {actor.clip_ratio:g}" if low == high == actor.clip_ratio else f"; clip {low:g} and {high:g}"
+    charged = []
+    if algorithm.use_kl_in_reward:
+        steered = f", steered to {algorithm.kl_ctrl.target_kl:g}" * (algorithm.kl_ctrl.type == "adaptive")
+        charged.append(f"{algorithm.kl_ctrl.kl_coef:g} in the reward ({algorithm.kl_penalty}{steered})")
+    if actor.use_kl_loss:
+        charged.append(f"{actor.kl_loss_coef:g} in the loss ({actor.kl_loss_type})")
+    return f"{text}; KL {' and '.join(charged) or 'not charged'}"
 
 
 def _ahead(settings: Settings, plan: RunPlan) -> dict[str, str]:

@@ -11,7 +11,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from trainer.monitor.progress import Progress
+from trainer.monitor.progress import Progress, clock, eta
 from trainer.monitor.report.charts import number
 from trainer.monitor.report.episodes import messages
 from trainer.monitor.vital_signs import VITALS
@@ -93,24 +93,6 @@ def sparkline(values: list[float]) -> str:
     low, high = min(finite), max(finite)
     scale = (len(BARS) - 1) / (high - low) if high > low else 0.0
     return "".join(BARS[round((value - low) * scale)] if math.isfinite(value) else " " for value in values)
-
-
-def eta(progress: Progress) -> float | None:
-    """Return the seconds to the last step, from the pace of the last ten; None before the second step."""
-    ends = progress.step_ends[-11:]
-    if len(ends) < 2:
-        return None
-    return (ends[-1] - ends[0]) / (len(ends) - 1) * (progress.total_steps - progress.steps)
-
-
-def clock(seconds: float) -> str:
-    """Return a duration as people read it."""
-    whole = int(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60:02} s"
-    return f"{whole // 3600} h {whole % 3600 // 60:02} min"
 
 
 def plain(text: str) -> str:

@@ -89,7 +89,7 @@ class Progress:
                 events.append(self.events, "launcher", "alarm", step=alarm.step, name=alarm.name, text=alarm.cause)
                 self._tell(str(alarm))
         if time.monotonic() - self._last > REPORT_EVERY and not self.watched:
-            self._tell(f"still at: {self.phase}")
+            self._tell(f"still at: {self._at()}")
 
     def _take(self, event: events.Event) -> None:
         self.moved = time.monotonic()
@@ -123,6 +123,14 @@ class Progress:
         if validation is not None or not self.watched:
             self._tell("  ".join(parts))
 
+    def _at(self) -> str:
+        """Return what is being done, for how long, and how long it will be."""
+        if not self.steps:
+            return f"{self.phase}, for {clock(time.monotonic() - self.phase_start)}"
+        remaining = eta(self)
+        text = f"{self.phase}, {self.steps} of {self.total_steps} steps are done"
+        return text + (f", about {clock(remaining)} to go" if remaining is not None else "")
+
     def _enter(self, phase: str) -> None:
         if phase != self.phase:
             self.phase, self.phase_start = phase, time.monotonic()
@@ -140,3 +148,21 @@ class Progress:
         end = chunk.rfind(b"\n") + 1
         self._offsets[path] += end
         return chunk[:end].decode(errors="replace").splitlines()
+
+
+def eta(progress: Progress) -> float | None:
+    """Return the seconds to the last step, from the pace of the last ten; None before the second step."""
+    ends = progress.step_ends[-11:]
+    if len(ends) < 2:
+        return None
+    return (ends[-1] - ends[0]) / (len(ends) - 1) * (progress.total_steps - progress.steps)
+
+
+def clock(seconds: float) -> str:
+    """Return a duration as people read it."""
+    whole = int(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02} s"
+    return f"{whole // 3600} h {whole % 3600 // 60:02} min"

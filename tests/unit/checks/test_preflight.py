@@ -108,7 +108,7 @@ def test_a_composite_of_rules_reaches_verl(tmp_path, small_model, monkeypatch) -
 @pytest.mark.parametrize(
     ("environ", "message"),
     [
-        ({"MAX_PROMPT_LENGTH": "5"}, r"^--max_prompt_length 5: \d+ of \d+ prompts are not longer, and a batch has 32"),
+        ({"MAX_PROMPT_LENGTH": "5"}, r"^--max_prompt_length 5: all \d+ prompts exceed it: raise it to \d+"),
         ({"BATCH_SIZE": "64"}, r"^--batch_size 64: .* has only 57 prompts"),
         ({"REWARD_FN": "none.py"}, r"^--reward_fn none.py: there is no file /"),
         (

@@ -111,7 +111,7 @@ def test_the_lines_of_the_manual(tmp_path, prefork) -> None:
         for flag, value in options.items():
             assert getattr(found, flag.removeprefix("--rm_")) == value.replace(r"\n", "\n")
         (plan,) = (line for line in result.out.splitlines() if line.startswith("judge "))
-        assert re.search(r"; about [\d,]+ calls and [\d.]+ million tokens, \d+\.\d\d of money", plan), plan
+        assert re.search(r"; about [\d,]+ calls and [\d.]+ million tokens, about US\$ \d+\.\d\d", plan), plan
         everything = (
             result.out + result.err + "".join(f.read_text(errors="replace") for f in folder.rglob("*") if f.is_file())
         )

@@ -83,3 +83,17 @@ def test_what_an_earlier_launch_measured_is_known_and_not_told_again(tmp_path) -
     progress.follow()
     assert [line.split("] ")[1] for line in said] == ["step 3/40  reward 0.250"]
     assert progress.log_text() == "of now\n"
+
+
+def test_a_sign_of_life_says_how_long_it_will_be(tmp_path, monkeypatch) -> None:
+    from trainer.monitor import progress
+
+    said: list[str] = []
+    shown = progress.Progress(tmp_path, 40, said.append)
+    monkeypatch.setattr(progress, "REPORT_EVERY", -1.0)
+    shown.follow()
+    assert said[-1].endswith("still at: starting Ray, for 0 s")
+    shown.phase, shown.steps = "training", 25
+    shown.step_ends = [float(10 * step) for step in range(25)]
+    shown.follow()
+    assert said[-1].endswith("still at: training, 25 of 40 steps are done, about 2 min 30 s to go")

@@ -161,7 +161,7 @@ def test_a_function_of_the_users(tmp_path, body, found) -> None:
 @pytest.mark.parametrize(
     ("body", "suffix", "message"),
     [
-        (f"def score({SIGNATURE}): return 1", "", "no function compute_score there; there are: score"),
+        (f"def score({SIGNATURE}): return 1", "", r"no function compute_score there; use \S+\.py:score"),
         ("def compute_score(answer): return 1", "", "verl calls it with data_source, solution_str"),
         ("import no_such_module_here", "", "importing it fails: ModuleNotFoundError"),
         ("raise SystemExit(0)", "", "importing it fails: SystemExit"),

@@ -1,10 +1,12 @@
 """How many parameters a model has, from its ``config.json``."""
 
+import csv
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from reward.model.imports import transformers
+from trainer import ROOT
 
 # Decoders of the Llama build: biases of q, k, v; bias of o; norms of q and k; norms a layer.
 FAMILIES: dict[str, tuple[bool, bool, bool, int]] = {
@@ -65,6 +67,18 @@ def of_config(config: Mapping[str, Any]) -> ModelSize | None:
     """
     name = (config.get("architectures") or [""])[0]
     return _by_formula(config, name) if name in FAMILIES else _by_transformers(config)
+
+
+def known_config(name: str) -> Mapping[str, Any]:
+    """Return the sizes of a model that many people train, for who cannot ask the hub; nothing of any other."""
+    plain = name.removesuffix("-Instruct").removesuffix("-Base")
+    with (ROOT / "config" / "model_sizes.tsv").open(encoding="utf-8", newline="") as file:
+        row = next((row for row in csv.DictReader(file, delimiter="\t") if row["name"] == plain), None)
+    if row is None:
+        return {}
+    sizes = {key: int(text) for key, text in row.items() if text.isdigit() and key != "parameters"}
+    tied = row["tie_word_embeddings"] == "true"
+    return {**sizes, "architectures": [row["architectures"]], "tie_word_embeddings": tied}
 
 
 def _by_formula(config: Mapping[str, Any], name: str) -> ModelSize:

@@ -25,6 +25,7 @@ def read(arguments: Sequence[str], knobs: Sequence[Knob]) -> tuple[dict[str, Val
     derived = with_trait("derived")
     owners = {knob.key.split()[0]: knob for knob in knobs if len(knob.key.split()) == 1 or knob.env in derived}
     owners.pop("", None)
+    flags = {name: knob.flag for knob in knobs for name in (knob.flag, knob.env)} | {"data": ""}  # a group of verl's
     values: dict[str, Value] = {}
     passed_on, faults = [], []
     for word in arguments:
@@ -39,6 +40,9 @@ def read(arguments: Sequence[str], knobs: Sequence[Knob]) -> tuple[dict[str, Val
                 hint = "./train.sh --help lists the commands too"
             hint = f"; {hint}" * bool(hint)
             faults.append(f"{what}: neither a flag (--name) nor an override for verl (key=value){hint}")
+            continue
+        if (flag := flags.get(match["key"].replace("-", "_"))) and not match["sign"]:
+            faults.append(f"{shown(word)}: a flag has two dashes: --{flag} {shown(match['value'] or 'VALUE')}")
             continue
         knob = owners.get(match["key"])
         if knob is None:
