@@ -1,13 +1,14 @@
 """Weights as they lie in a folder: their names, without reading them, and all of them."""
 
 import json
+import re
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from reward.model.errors import RewardModelError
-from reward.support.wording import kind, reason
+from reward.support.wording import kind, quoted, reason
 
 TORCH = ("*model*.bin", "*.pt", "*.pth")
 NOT_WEIGHTS = ("optimizer", "scheduler", "rng_state", "training_args")  # what trainers leave beside them
@@ -74,7 +75,11 @@ def _header(file: Path) -> list[str]:
 
 
 def _require_whole(file: Path) -> None:
-    """Refuse a file that ends too early, or is none of weights; of torch's older form only its beginning tells."""
+    """Refuse a file that ends too early, or is none of weights; of torch's older form only its beginning tells.
+
+    A pickle of torch's is read without its tensors, and never as code: one that names something else is refused here
+    and not by the process that would load it.
+    """
     if file.suffix == ".safetensors":
         _header(file)
         return
@@ -82,6 +87,16 @@ def _require_whole(file: Path) -> None:
         is_pickle = stream.read(1) == b"\x80"
     if not is_pickle and not zipfile.is_zipfile(file):
         raise RewardModelError(f"{file}: not a file of torch.save, or cut off")
+    if is_pickle:
+        return
+    import torch
+
+    try:
+        torch.load(file, map_location="meta", weights_only=True, mmap=True)
+    except Exception as error:  # whatever a file that is made to break a reader raises
+        name = re.search(r"GLOBAL (\S+)", str(error))
+        what = f"it names {quoted(name[1])}, which loading it would run" if name else reason(error)
+        raise RewardModelError(f"{file}: torch reads no weights in it: {what}") from None
 
 
 def tensors(folder: Path) -> Iterator[tuple[str, Any]]:

@@ -1,8 +1,10 @@
 """Models that cannot be trained are refused before anything starts, in one line that names what is wrong."""
 
 import json
+import os
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -19,6 +21,17 @@ def sound(tmp_path_factory) -> Path:
     tokenizer = tiny.build_tokenizer()
     tiny.save(tiny.build_model(tokenizer), tokenizer, folder)
     return folder
+
+
+class Hostile:
+    """Makes a folder when it is unpickled."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return what unpickling calls."""
+        return os.mkdir, (str(self.folder),)
 
 
 def faults_of(folder: Path) -> list[str]:
@@ -109,6 +122,17 @@ def test_weights_that_are_cut_off(sound, tmp_path) -> None:
         (tmp_path / "pytorch_model.bin").write_bytes(content)
         (line,) = faults_of(tmp_path)
         assert "not a file of torch.save, or cut off" in line
+
+
+def test_weights_that_would_run_something(sound, tmp_path) -> None:
+    """A stranger's, as ``pytorch_model.bin`` is a pickle: refused with what it names, and nothing has run."""
+    mark = tmp_path / "it ran"
+    for name in ("config.json", "generation_config.json"):
+        (tmp_path / name).write_bytes((sound / name).read_bytes())
+    torch.save({"lm_head.weight": Hostile(mark)}, tmp_path / "pytorch_model.bin")
+    (line,) = faults_of(tmp_path)
+    assert "torch reads no weights in it: it names 'posix.mkdir', which loading it would run" in line
+    assert not mark.exists()
 
 
 @pytest.mark.parametrize(
