@@ -18,10 +18,10 @@ from reward.rules.parsing.letters import (
     UNDECIDED,
     USUAL,
     LetterPattern,
-    alone,
+    are_alternatives,
     is_conditional,
     is_name,
-    joined,
+    lone_letters,
     named_lower,
     without_denied,
     without_formulas,
@@ -158,7 +158,7 @@ def _letter(text: str, letters: str, choices: list[str], stated: bool = True) ->
     if led := _opening(text, letters, choices):  # 'C - A cat'
         return led
     text = without_denied(without_listing(without_formulas(text, letters), letters), letters)
-    mentions = alone(text, letters)
+    mentions = lone_letters(text, letters)
     if is_conditional(text, mentions):
         return None
     names = set(re.findall(r"\w+", text))
@@ -172,7 +172,7 @@ def _letter(text: str, letters: str, choices: list[str], stated: bool = True) ->
             for other, begin, after in mentions
         )
         rest = [(letter, opening.start(1), end), *(other for other in mentions if other[1] >= end)]
-        return None if several or joined(text, rest, 0) else letter
+        return None if several or are_alternatives(text, rest, 0) else letter
     names = {mention[0] for mention in mentions if not is_name(text, mention)}
     names = names or {letter for letter, _, _ in mentions if stated} or named_lower(text, letters)
     return names.pop() if len(names) == 1 else None
@@ -180,7 +180,7 @@ def _letter(text: str, letters: str, choices: list[str], stated: bool = True) ->
 
 def _last(text: str, letters: str, choices: list[str]) -> str | None:
     """The last letter of a response that states no answer."""
-    if UNDECIDED.search(text[-64:]) and len({letter for letter, _, _ in alone(text, letters)}) > 1:
+    if UNDECIDED.search(text[-64:]) and len({letter for letter, _, _ in lone_letters(text, letters)}) > 1:
         return None
     correction = CORRECTION.search(text[-64:])
     if correction and (corrected := _letter(correction[1], letters, [])):
@@ -200,9 +200,9 @@ def _last(text: str, letters: str, choices: list[str]) -> str | None:
     if len(confirmed) == 1:
         return confirmed.pop()
     chosen = list(CHOSEN.of(letters).finditer(text))
-    mentions = [mention for mention in alone(text, letters) if not chosen or mention[1] >= chosen[-1].end()]
+    mentions = [mention for mention in lone_letters(text, letters) if not chosen or mention[1] >= chosen[-1].end()]
     if chosen:
-        mentions = mentions[:2] if len(mentions) > 1 and joined(text, mentions, 0) else mentions[:1]
+        mentions = mentions[:2] if len(mentions) > 1 and are_alternatives(text, mentions, 0) else mentions[:1]
     else:
         while mentions and is_name(text, mentions[-1]):
             mentions.pop()
@@ -211,7 +211,7 @@ def _last(text: str, letters: str, choices: list[str]) -> str | None:
         lead = SAYS.match(line)
         return _by_text(line, choices) or _by_text(line[lead.end() :] if lead else "", choices)
     mentions = without_reasons(text, mentions)
-    is_open = joined(text, mentions, len(mentions) - 1) or _is_listing(text, mentions[-2:], choices)
+    is_open = are_alternatives(text, mentions, len(mentions) - 1) or _is_listing(text, mentions[-2:], choices)
     return None if is_open or is_conditional(text, mentions) else mentions[-1][0]
 
 
@@ -248,18 +248,18 @@ def score(response: str, ground_truth: Any, extra: Extra) -> float:
     end = end if end.isascii() else end.translate(FULLWIDTH)
     end = _without_denied_texts(end, letters, choices)
     labels, correction = _labels(extra), CORRECTION.search(end[-64:])
-    for place in (answer.tagged, answer.boxed, answer.said):
+    for place in (answer.tagged, answer.boxed, answer.stated):
         text = place(end)
         if text is not None:
-            if place is answer.said and MENU.match(without_denied(end[end.rfind(text) :][:LONGEST_CHOICE], letters)):
+            if place is answer.stated and MENU.match(without_denied(end[end.rfind(text) :][:LONGEST_CHOICE], letters)):
                 return 0.0
-            if place is answer.said and correction and (corrected := _letter(correction[1], letters, [])):
+            if place is answer.stated and correction and (corrected := _letter(correction[1], letters, [])):
                 return float(corrected == right)
             letter = _labelled(text, labels) or _letter(text, letters, choices)
             names = "".join(ANY_LETTER.findall(text))
-            if place is answer.boxed and letter is None and text and not names and answer.said(end) is not None:
+            if place is answer.boxed and letter is None and text and not names and answer.stated(end) is not None:
                 continue  # a result, of which a statement says which choice it is
-            if place is answer.said and letter is None and (not names or (names == letters and len(names) > 2)):
+            if place is answer.stated and letter is None and (not names or (names == letters and len(names) > 2)):
                 letter = _last(end[end.rfind(text) + len(text) :], letters, choices)  # 'Answer = 7. Option B is right'
             return float(letter == right)
     return float((_labelled(end, labels) or _last(end, letters, choices)) == right)

@@ -28,7 +28,7 @@ def _names(wanted: dict[str, Any]) -> list[str]:
     if name := wanted.get("entry_point") or wanted.get("fn_name"):
         return [str(name)]
     plan = wanted.get("plan", {})
-    return [each for key in ("asked", "of_solution") for each in plan.get(key, ()) if each.isidentifier()]
+    return [asked for key in ("asked", "of_solution") for asked in plan.get(key, ()) if asked.isidentifier()]
 
 
 def check(ground_truth: Any, extra: Extra) -> None:
@@ -90,8 +90,8 @@ def _completed(code: str, prompt: str, entry: str | None) -> str:
 
 def example(ground_truth: Any, extra: Extra) -> str | None:
     """Return the row's own solution, where it has one."""
-    own = extra.get("solution") or extra.get("canonical_solution") or extra.get("code")
-    return f"```python\n{own}\n```" if own else None
+    solution = extra.get("solution") or extra.get("canonical_solution") or extra.get("code")
+    return f"```python\n{solution}\n```" if solution else None
 
 
 RULE = Rule("code", score, check, example, examine)

@@ -81,7 +81,7 @@ def _object(ground_truth: Any) -> dict[str, Any]:
     """Return a ground truth as an object with the keys above."""
     value = _read(ground_truth)
     if isinstance(value, dict):
-        return {key: each for key, each in value.items() if each is not None}
+        return {key: item for key, item in value.items() if item is not None}
     if isinstance(value, (list, tuple)):
         return {"tests": list(value)} if value else {}
     return {"tests": ground_truth} if isinstance(ground_truth, str) and ground_truth.strip() else {}
@@ -100,7 +100,7 @@ def _are_cases(tests: Any) -> bool:
     return (
         isinstance(tests, list)
         and bool(tests)
-        and all(isinstance(each, dict) and {"input", "output"} <= each.keys() for each in tests)
+        and all(isinstance(case, dict) and {"input", "output"} <= case.keys() for case in tests)
     )
 
 
@@ -127,7 +127,9 @@ def _function_of(cases: list[dict[str, Any]], fields: dict[str, Any]) -> str | N
     if not any(case.get("testtype") == "functional" for case in cases):
         return None
     metadata = [fields, _read(fields.get("metadata")), *(case.get("metadata") for case in cases)]
-    name = next((each["func_name"] for each in metadata if isinstance(each, dict) and each.get("func_name")), None)
+    name = next(
+        (record["func_name"] for record in metadata if isinstance(record, dict) and record.get("func_name")), None
+    )
     if name is None:
         raise GroundTruthError("functional tests, and no func_name in metadata (or fn_name) says of which function")
     return str(name)
@@ -140,19 +142,19 @@ def _pairs(fields: dict[str, Any]) -> dict[str, Any]:
         GroundTruthError: they do not fit together, or nothing is wanted.
     """
     inputs, outputs = (
-        list(each) if isinstance(each, (list, tuple)) else each for each in (fields["inputs"], fields["outputs"])
+        list(side) if isinstance(side, (list, tuple)) else side for side in (fields["inputs"], fields["outputs"])
     )
     if not isinstance(inputs, list) or not isinstance(outputs, list) or len(inputs) != len(outputs) or not inputs:
-        counts = [len(each) if isinstance(each, list) else "no list of" for each in (inputs, outputs)]
+        counts = [len(side) if isinstance(side, list) else "no list of" for side in (inputs, outputs)]
         raise GroundTruthError(f"{counts[0]} inputs and {counts[1]} outputs: as many of each, and one at least")
     if fields.get("fn_name"):
-        values = not any(isinstance(each, str) for each in inputs)  # APPS; texts are JSON, as in LiveCodeBench
-        results = outputs if values else [_result(each) for each in outputs]
+        values = not any(isinstance(case, str) for case in inputs)  # APPS; texts are JSON, as in LiveCodeBench
+        results = outputs if values else [_result(output) for output in outputs]
         if results == [None] * len(results):
             raise GroundTruthError(f"every output is null: {NOTHING_WANTED}")
-        arguments = [_arguments(each) for each in inputs]
+        arguments = [_arguments(case) for case in inputs]
         return {"fn_name": str(fields["fn_name"]), "inputs": arguments, "outputs": results, "values": values}
-    inputs, outputs = [_lines(each) for each in inputs], [_lines(each) for each in outputs]
+    inputs, outputs = [_lines(case) for case in inputs], [_lines(output) for output in outputs]
     if not any(map(str.strip, outputs)):
         raise GroundTruthError(f"every output is empty: {NOTHING_WANTED}")
     if max(map(len, inputs)) > LONGEST_INPUT // 4:
@@ -198,18 +200,18 @@ def _asserts(tests: Any, fields: dict[str, Any], extra: Extra) -> dict[str, Any]
     if entry is not None and not isinstance(entry, str):
         raise GroundTruthError(f"entry_point is {str(entry)[:60]!r}: give the name of the function, as text")
     plan = _plan(text, setup, prompt(extra), entry or "")
-    owed = _owed(f"{setup}\n{text}", plan["plan"], extra)
-    return {"tests": text, "entry_point": entry, "setup": setup, **plan, "owed": owed}
+    required = _required_names(f"{setup}\n{text}", plan["plan"], extra)
+    return {"tests": text, "entry_point": entry, "setup": setup, **plan, "required": required}
 
 
-def _owed(tests: str, plan: dict[str, Any], extra: Extra) -> list[str]:
-    """Return the names that the code is to define (``free_names.owed``)."""
+def _required_names(tests: str, plan: dict[str, Any], extra: Extra) -> list[str]:
+    """Return the names that the code is to define (``free_names.required_names``)."""
     names = {*plan["asked"], *plan["of_solution"]} - free_names.BUILTINS
     if len(names) < 2:
         return sorted(names)
     solution = next((str(extra[key]) for key in ("solution", "canonical_solution", "code") if extra.get(key)), "")
     called = {source.function(node) for node in ast.walk(ast.parse(tests)) if isinstance(node, ast.Call)}
-    return sorted(free_names.owed(names, called, solution, f"{prompt(extra)} {extra.get('messages') or ''}"))
+    return sorted(free_names.required_names(names, called, solution, f"{prompt(extra)} {extra.get('messages') or ''}"))
 
 
 @lru_cache(maxsize=512)

@@ -39,7 +39,7 @@ def score(response: str, ground_truth: Any, extra: Extra) -> float:
     truth = wanted(ground_truth)
     end = answer.tail(response[-number.LONGEST :])
     marked = hashed(end) or answer.boxed(end)
-    stated = answer.said(end) if marked is None else marked
+    stated = answer.stated(end) if marked is None else marked
     given = number.last(end) if stated is None or not DIGIT.search(stated) else _marked(stated)
     return float(given is not None and number.same(given, truth))
 

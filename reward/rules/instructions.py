@@ -173,7 +173,7 @@ def instructions(ground_truth: Any) -> list[tuple[Checker, dict[str, Any]]]:
             names = list(truth["instruction_id_list"])
             pairs = list(zip(names, truth.get("kwargs") or [{}] * len(names), strict=True))
         else:
-            pairs = [(each["id"], {k: v for k, v in each.items() if k != "id"}) for each in truth]
+            pairs = [(entry["id"], {k: v for k, v in entry.items() if k != "id"}) for entry in truth]
         arguments = [(name, {k: v for k, v in (given or {}).items() if v is not None}) for name, given in pairs]
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise GroundTruthError(f"ground_truth holds no instructions: {error!r}") from None

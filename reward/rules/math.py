@@ -13,7 +13,7 @@ from typing import Any
 
 from reward.rules import number
 from reward.rules.parsing import answer
-from reward.rules.parsing.latex import PERCENT, based, boxes, clean, equal_numbers, rounded, value
+from reward.rules.parsing.latex import PERCENT, based, boxes, clean, equal_numbers, is_rounding, value
 from reward.rules.rule import Extra, Outcome, Rule
 from reward.support.errors import GroundTruthError
 from reward.support.wording import quoted
@@ -64,8 +64,8 @@ def finals(response: str) -> tuple[str, ...]:
         return boxed
     for place in (answer.tagged, answer.hashed):
         if (text := place(end)) is not None:
-            return boxes(text) or (_opening(text) if place is answer.hashed else _one(answer.said(text) or text),)
-    sentence = answer.said(end)
+            return boxes(text) or (_opening(text) if place is answer.hashed else _one(answer.stated(text) or text),)
+    sentence = answer.stated(end)
     one = _last(end) if sentence is None else _one(sentence)
     return () if one is None else (one,)
 
@@ -149,7 +149,7 @@ def _unnamed(truth: str, given: str) -> tuple[str, str] | None:
     """The values of two answers that name them alike, or of a truth that names its own and an answer that does not."""
     one, other = NAMED.fullmatch(truth), NAMED.fullmatch(given)
     if one and (other or "=" not in given):
-        names = [found[1].replace("{", "").rstrip("}") for found in (one, other or one)]
+        names = [match[1].replace("{", "").rstrip("}") for match in (one, other or one)]
         return (one[2], other[2] if other else given) if names[0] == names[1] else None
     return None
 
@@ -167,7 +167,7 @@ def _equation(text: str) -> str | None:
         return text  # 'x = 7': math-verify takes the last side
     if any(map(based, sides)):
         return sides[-1]  # '5 = 12_3': who converts is not checked
-    equal = all(rounded(left, right) or compare(left, right) for left, right in itertools.pairwise(sides))
+    equal = all(is_rounding(left, right) or compare(left, right) for left, right in itertools.pairwise(sides))
     return sides[-1] if equal else None
 
 

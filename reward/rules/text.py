@@ -50,7 +50,7 @@ def truths(ground_truth: Any) -> list[str]:
         with contextlib.suppress(ValueError):
             ground_truth = json.loads(ground_truth)
     many = ground_truth if isinstance(ground_truth, (list, tuple)) else [ground_truth]
-    texts = [text for each in many if each is not None and (text := str(each).strip())]
+    texts = [text for accepted in many if accepted is not None and (text := str(accepted).strip())]
     if not texts:
         raise GroundTruthError("ground_truth is empty; a text, or a list of accepted texts, is wanted")
     return texts
@@ -89,8 +89,8 @@ def _equal(truth: str, given: str) -> bool:
         one, other = number.plain(truth), number.plain(given)
         if one and other:
             return number.same(other, one)
-    apart = _words(truth, BLANKS)  # 'HIV-infected' is 'HIV infected' to TriviaQA
-    return _comparable(truth) == _comparable(given) or (apart != "" and apart == _words(given, BLANKS))
+    split_words = _words(truth, BLANKS)  # 'HIV-infected' is 'HIV infected' to TriviaQA
+    return _comparable(truth) == _comparable(given) or (split_words != "" and split_words == _words(given, BLANKS))
 
 
 def f1(response: str, ground_truth: Any, extra: Extra) -> float:

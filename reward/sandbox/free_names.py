@@ -43,17 +43,17 @@ def is_of_library(value: Any) -> bool:
 def free(source: str) -> tuple[set[str], set[str]]:
     """Return the names that a source takes from outside, built-in ones too, and those that it binds at the top."""
     top = symtable.symtable(source, "source", "exec")
-    bound = {each.get_name() for each in top.get_symbols() if each.is_assigned() or each.is_imported()}
-    bound |= {each.get_name() for each in top.get_children()}
+    bound = {symbol.get_name() for symbol in top.get_symbols() if symbol.is_assigned() or symbol.is_imported()}
+    bound |= {child.get_name() for child in top.get_children()}
     asked: set[str] = set()
     waiting = [top]
     while waiting:
         table = waiting.pop()
-        for each in table.get_symbols():
-            if each.is_referenced() and (table is top or each.is_global()):
-                asked.add(each.get_name())
-            if table is not top and each.is_declared_global() and each.is_assigned():
-                bound.add(each.get_name())
+        for symbol in table.get_symbols():
+            if symbol.is_referenced() and (table is top or symbol.is_global()):
+                asked.add(symbol.get_name())
+            if table is not top and symbol.is_declared_global() and symbol.is_assigned():
+                bound.add(symbol.get_name())
         waiting += table.get_children()
     return asked - bound - {"__name__", "__file__"}, bound
 
@@ -63,7 +63,7 @@ def bound_anywhere(source: str) -> set[str]:
     waiting, bound = [symtable.symtable(source, "source", "exec")], set[str]()
     while waiting:
         table = waiting.pop()
-        bound |= {each.get_name() for each in table.get_symbols() if each.is_assigned() or each.is_imported()}
+        bound |= {symbol.get_name() for symbol in table.get_symbols() if symbol.is_assigned() or symbol.is_imported()}
         waiting += table.get_children()
     return bound
 
@@ -73,15 +73,15 @@ def bound_outside_functions(source: str) -> set[str]:
     waiting, bound = [symtable.symtable(source, "source", "exec")], set[str]()
     while waiting:
         table = waiting.pop()
-        for each in table.get_symbols():
-            is_here = table.get_type() != "function" or each.is_declared_global()
-            if is_here and (each.is_assigned() or each.is_imported()):
-                bound.add(each.get_name())
+        for symbol in table.get_symbols():
+            is_here = table.get_type() != "function" or symbol.is_declared_global()
+            if is_here and (symbol.is_assigned() or symbol.is_imported()):
+                bound.add(symbol.get_name())
         waiting += table.get_children()
     return bound
 
 
-def owed(names: set[str], called: set[str], solution: str, prompt: str) -> set[str]:
+def required_names(names: set[str], called: set[str], solution: str, prompt: str) -> set[str]:
     """Return the names that code is to define; a name of the others that is missing is a fault of the tests.
 
     Args:

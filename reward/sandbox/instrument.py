@@ -19,7 +19,7 @@ from reward.sandbox.source import (
 
 CHECKED = "__checked__"  # what tests call, once they are instrumented, when a check has run
 ENTERED = "__entered__"  # when a function has begun, or a generator come to a check, with its name
-EACH = "__each__"  # in the place of ``TOTALS``, where a check is nothing else
+OVER_ITEMS = "__over_items__"  # in the place of ``TOTALS``, where a check is nothing else
 TOTALS = ("all", "any", "sum", "fsum")
 FAILED = "__failed__"  # when a check has failed, with what it was
 CHECK, BRANCH, FORBIDDEN = "check", "branch", "forbidden"  # a branch may raise something itself
@@ -90,7 +90,7 @@ def _is_distance(part: ast.expr) -> bool:
 
 
 def _has(part: ast.AST, operator: type[ast.operator]) -> bool:
-    return any(isinstance(each, ast.BinOp) and isinstance(each.op, operator) for each in ast.walk(part))
+    return any(isinstance(node, ast.BinOp) and isinstance(node.op, operator) for node in ast.walk(part))
 
 
 def has_checks(tree: ast.Module) -> bool:
@@ -120,7 +120,7 @@ def _instrument(statements: list[ast.stmt], chosen: bool, swallowing: set[int]) 
     result: list[ast.stmt] = []
     for statement in statements:
         handlers = statement.handlers if isinstance(statement, ast.Try) else []
-        calls = [SWALLOWED if id(each) in swallowing else HANDLED for each in handlers]
+        calls = [SWALLOWED if id(handler) in swallowing else HANDLED for handler in handlers]
         inside = isinstance(statement, COMPOUND) or (chosen and not isinstance(statement, Function))
         for field in ("body", "orelse", "finalbody"):
             inner = getattr(statement, field, None)
@@ -155,11 +155,13 @@ def _count_items(statement: ast.stmt) -> None:
         check = check.operand
     if isinstance(check, ast.Compare):  # sum(abs(a - b) for a, b in zip(f(1), [1, 2])) < 1e-6
         check = check.left
-        totals = isinstance(check, ast.Call) and any(isinstance(each, ast.GeneratorExp) for each in check.args[:1])
+        totals = isinstance(check, ast.Call) and any(
+            isinstance(argument, ast.GeneratorExp) for argument in check.args[:1]
+        )
         check = check if totals else None
     if isinstance(check, ast.Call) and getattr(check.func, "attr", getattr(check.func, "id", "")) in TOTALS:
         check.args.insert(0, check.func)
-        check.func = ast.Name(EACH, ast.Load())
+        check.func = ast.Name(OVER_ITEMS, ast.Load())
 
 
 def _guarded(statement: ast.stmt, kind: str) -> ast.stmt:
@@ -186,5 +188,5 @@ def _handed(tree: ast.Module) -> set[str]:
     """Return functions of the tests that they hand over in a call of whose result they make nothing."""
     calls = [node.value for node in ast.walk(tree) if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)]
     calls = [call for call in calls if not is_check(ast.Expr(call))]
-    parts = [each for call in calls for each in (*call.args, *(word.value for word in call.keywords))]
-    return {each.id for part in parts for each in ast.walk(part) if isinstance(each, ast.Name)}
+    parts = [argument for call in calls for argument in (*call.args, *(keyword.value for keyword in call.keywords))]
+    return {node.id for part in parts for node in ast.walk(part) if isinstance(node, ast.Name)}

@@ -85,13 +85,13 @@ class Objects:
         self._numbers[id(value)] = number
         return value
 
-    def again(self, number: Any) -> Any:
+    def take_back(self, number: Any) -> Any:
         """Return a stand-in that the code hands back, which is the tests' own no more; None where it is new."""
         value = self._by_number.get(number) if type(number) is int else None
         self._made.discard(id(value))
         return value
 
-    def made(self, value: Any) -> Any:
+    def note_made(self, value: Any) -> Any:
         """Note that the tests made an object; return it."""
         if id(type(value)) in self.used:
             self._made.add(id(value))

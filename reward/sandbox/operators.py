@@ -47,7 +47,7 @@ def _binary(name: str, reflected: bool = False) -> Callable[[Any, Any], Any]:
         if OBJECTS.number(other) is None and not OBJECTS.is_made(self):
             return NotImplemented
         result = operate(name, other, self) if reflected else operate(name, self, other)
-        return OBJECTS.made(result) if OBJECTS.is_made(self) or result is self else result
+        return OBJECTS.note_made(result) if OBJECTS.is_made(self) or result is self else result
 
     return method
 
@@ -78,7 +78,7 @@ def _answer(self: Any, other: Any, is_wanted: bool) -> Any:
 def _others(value: Any) -> list[Any]:
     """Return three values of a kind with ``value``, none of them equal to it."""
     if isinstance(value, (int, float, complex)) and type(value) is not bool:
-        return [each for each in (value + 1, 2 * value + 3, -value - 5, 41, -7, 0.5) if each != value][:3]
+        return [number for number in (value + 1, 2 * value + 3, -value - 5, 41, -7, 0.5) if number != value][:3]
     if type(value) is str:
         return [f"{value}x", f"9{value}", f"{value[1:]}?!"]
     if type(value) in (list, tuple):
@@ -93,7 +93,7 @@ def _others(value: Any) -> list[Any]:
 def _enter(self: Any) -> Any:
     made = OBJECTS.is_made(self)
     result = operate("enter", self)
-    return OBJECTS.made(result) if made else result
+    return OBJECTS.note_made(result) if made else result
 
 
 def _exit(self: Any, kind: Any, error: Any, trace: Any) -> Any:

@@ -20,7 +20,7 @@ def unreached(tests: source.Tests) -> str:
         named |= {name for node in nodes if id(node) not in lost for name in [_name(node)] if name}
         started = [pair for pair in functions if _is_started(*pair, named)]
         functions = [pair for pair in functions if pair not in started]
-        nodes = [node for function, _ in started for each in function.body for node in _walk(each)]
+        nodes = [node for function, _ in started for statement in function.body for node in _walk(statement)]
     checks = checks or any(source.is_check(node) or source.may_raise(node) for node in nodes)
     wanted = [*map(id, due(tests.tree))] if checks else []
     left = [node.name for node, _ in functions if (id(node) in wanted if checks else _checks(node))]
@@ -35,17 +35,17 @@ def due(tree: ast.Module) -> list[AnyFunction]:
     They are tests without parameters, coroutines, generators, and what is mapped and never run.
     """
     functions: list[AnyFunction] = []
-    mapped = {_name(each) for node in ast.walk(tree) if _is_lost_map(node) for each in ast.walk(node)}
+    mapped = {_name(inner) for node in ast.walk(tree) if _is_lost_map(node) for inner in ast.walk(node)}
     waiting: list[tuple[ast.stmt, bool]] = [(node, False) for node in tree.body]
     while waiting:
         node, is_method = waiting.pop()
-        marks = (part for each in getattr(node, "decorator_list", ()) for part in ast.walk(each))
+        marks = (part for decorator in getattr(node, "decorator_list", ()) for part in ast.walk(decorator))
         if any(_name(part).startswith("skip") for part in marks):
             continue
         if isinstance(node, ast.ClassDef):
-            waiting += [(each, True) for each in node.body]
+            waiting += [(statement, True) for statement in node.body]
         elif isinstance(node, source.Function):
-            waiting += [(each, False) for each in node.body]
+            waiting += [(statement, False) for statement in node.body]
             required = len(node.args.args) - len(node.args.defaults) - is_method
             is_lazy = isinstance(node, ast.AsyncFunctionDef) or source.yields(node)
             if (required <= 0 or is_lazy or node.name in mapped) and not node.name.startswith("__") and _asks(node):
@@ -55,13 +55,13 @@ def due(tree: ast.Module) -> list[AnyFunction]:
 
 def _asks(node: AnyFunction) -> bool:
     """Whether a function checks more than that it is not called, as ``def never(): assert False`` does."""
-    nodes = (inner for each in node.body for inner in source.shallow(each))
+    nodes = (inner for statement in node.body for inner in source.shallow(statement))
     return any((source.is_check(inner) and not source.forbids(inner)) or source.may_raise(inner) for inner in nodes)
 
 
 def _checks(node: AnyFunction) -> bool:
     """Whether a function itself checks something."""
-    nodes = (inner for each in node.body for inner in source.shallow(each))
+    nodes = (inner for statement in node.body for inner in source.shallow(statement))
     return any(source.is_check(inner) or source.may_raise(inner) for inner in nodes)
 
 
@@ -75,7 +75,7 @@ def _functions(node: ast.AST, owner: ast.ClassDef | None) -> Iterator[tuple[AnyF
 
 def _is_started(node: AnyFunction, owner: ast.ClassDef | None, named: set[str]) -> bool:
     """Whether a function is run by a test runner, or by those that name it."""
-    if any(_name(part) == "skip" for each in node.decorator_list for part in ast.walk(each)):
+    if any(_name(part) == "skip" for decorator in node.decorator_list for part in ast.walk(decorator)):
         return False
     if node.name in named:
         return True
@@ -91,7 +91,7 @@ def _lost_calls(tree: ast.AST, functions: list[AnyFunction]) -> set[int]:
     for node in ast.walk(tree):
         value = node.value if isinstance(node, ast.Expr) else None
         if _is_lost_map(node):
-            lost |= {id(each) for each in ast.walk(node)}
+            lost |= {id(child) for child in ast.walk(node)}
         elif isinstance(value, ast.Call):
             inner = value.args[0] if _name(value.func) == "next" and value.args else value
             if isinstance(inner, ast.Call) and _name(inner.func) in lazy:
@@ -128,7 +128,7 @@ def _is_never(test: ast.expr) -> bool:
 def _walk(node: ast.AST) -> Iterator[ast.AST]:
     """Walk a statement with its lambdas, but not into the functions that it defines."""
     if isinstance(node, source.Function):
-        yield from (inner for each in node.decorator_list for inner in _walk(each))
+        yield from (inner for decorator in node.decorator_list for inner in _walk(decorator))
         return
     yield node
     for child in ast.iter_child_nodes(node):

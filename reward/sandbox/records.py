@@ -37,8 +37,8 @@ class Records:
     def name(self, kind: type) -> str:
         """Return the name of the class of records that a class is, or in the code's process derives from; or none."""
         kinds = type.mro(kind) if self._mark == "c" else [kind]
-        own = [(name, self.space.get(name)) for name in self.names]
-        return next((name for each in kinds for name, record in own if each is record), "")
+        classes = [(name, self.space.get(name)) for name in self.names]
+        return next((name for base in kinds for name, record in classes if base is record), "")
 
     def mention(self, value: Any) -> dict[str, str]:
         """Return the JSON that stands for a record or a class of them; the next message says what a record holds."""
@@ -92,8 +92,8 @@ class Records:
             key = self._waiting.pop()
             if key not in states:
                 states[key] = [self._names[key], []]
-                held = _attributes(self._mentioned.get(key, self._by_key[key]))
-                states[key][1] += [[name, encode(value)] for name, value in held.items() if is_name(name)]
+                attributes = _attributes(self._mentioned.get(key, self._by_key[key]))
+                states[key][1] += [[name, encode(value)] for name, value in attributes.items() if is_name(name)]
         return states
 
     def changes(self, encode: Encode) -> dict[str, Any]:
@@ -125,12 +125,12 @@ class Records:
             elif key.startswith(self._mark) and self._known.get(key) != state:
                 self._note_change(key)
         for key, (_, pairs) in states.items():
-            held = {}
+            attributes = {}
             for pair in pairs:
                 if type(pair) is not list or len(pair) != 2 or not is_name(pair[0]):
                     raise WireError("no attribute")
-                held[pair[0]] = decode(pair[1])
-            _hold(self.get(key), held)
+                attributes[pair[0]] = decode(pair[1])
+            _hold(self.get(key), attributes)
             self._known[key] = states[key]
 
     def _note_change(self, key: str) -> None:
@@ -226,21 +226,21 @@ def _bytes(value: Any) -> bytes | None:
 
 def _slots(kind: type) -> list[str]:
     names: list[str] = []
-    for each in type.mro(kind):
-        slots = each.__dict__.get("__slots__", ())
+    for base in type.mro(kind):
+        slots = base.__dict__.get("__slots__", ())
         names += [slots] if isinstance(slots, str) else [*slots]
     return names
 
 
 def _attributes(value: Any) -> dict[str, Any]:
     """Return what an object holds; the code may have given its class slots."""
-    held = {name: getattr(value, name) for name in _slots(type(value)) if hasattr(value, name)}
-    return held | getattr(value, "__dict__", {})
+    attributes = {name: getattr(value, name) for name in _slots(type(value)) if hasattr(value, name)}
+    return attributes | getattr(value, "__dict__", {})
 
 
-def _hold(value: Any, held: dict[str, Any]) -> None:
+def _hold(value: Any, attributes: dict[str, Any]) -> None:
     """Let an object hold just these attributes."""
-    for name in _attributes(value).keys() - held.keys():
+    for name in _attributes(value).keys() - attributes.keys():
         object.__delattr__(value, name)
-    for name, each in held.items():
-        object.__setattr__(value, name, each)
+    for name, item in attributes.items():
+        object.__setattr__(value, name, item)

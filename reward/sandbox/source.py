@@ -121,7 +121,7 @@ class Tests:
                     names.add(owner.id)
             elif isinstance(node, ast.Call) and (name := function(node)) and len(node.args) > 1:
                 if name in ("isinstance", "issubclass", "assertIsInstance"):
-                    names |= {each.id for each in ast.walk(node.args[1]) if isinstance(each, ast.Name)}
+                    names |= {inner.id for inner in ast.walk(node.args[1]) if isinstance(inner, ast.Name)}
             elif isinstance(node, ast.ExceptHandler) and isinstance(node.type, ast.Name):
                 names.add(node.type.id)
             elif isinstance(node, (ast.With, ast.AsyncWith)):
@@ -134,13 +134,13 @@ class Tests:
         made: dict[str, set[str]] = {}
 
         def named(part: ast.AST) -> set[str]:
-            names = {name for each in walk(part) if (name := _called(each)) and name[0].isupper()}
-            return names.union(*(made.get(each.id, ()) for each in walk(part) if isinstance(each, ast.Name)))
+            names = {name for node in walk(part) if (name := _called(node)) and name[0].isupper()}
+            return names.union(*(made.get(node.id, ()) for node in walk(part) if isinstance(node, ast.Name)))
 
         for node in self.nodes * 3:  # they are in no order, and a variable may be made of variables
             if isinstance(node, ast.Assign) and (names := named(node.value)):
-                parts = (each for target in node.targets for each in ast.walk(target))  # a, b = V(1), V(2)
-                made |= {each.id: names for each in parts if isinstance(each, ast.Name)}
+                parts = (inner for target in node.targets for inner in ast.walk(target))  # a, b = V(1), V(2)
+                made |= {piece.id: names for piece in parts if isinstance(piece, ast.Name)}
         both: set[str] = set()
         for node in self.nodes:
             if isinstance(node, ast.Compare) and isinstance(node.ops[0], (ast.Eq, ast.NotEq)):
@@ -155,14 +155,15 @@ class Tests:
     def fallbacks(self) -> set[str]:
         """Functions of theirs for want of the code's, by ``except ImportError``: they are helpers, and theirs."""
         tries = (node for node in self.nodes if isinstance(node, ast.Try))
-        nodes = (each for node in tries for handler in node.handlers for each in handler.body)
+        nodes = (statement for node in tries for handler in node.handlers for statement in handler.body)
         return {node.name for node in nodes if isinstance(node, Function) and not is_stub(node)}
 
     @cached_property
     def called_at_top(self) -> set[str]:
         """Functions of theirs that they call themselves."""
-        statements = [each for each in self.tree.body if not isinstance(each, (ast.Assert, ast.Import, ast.ImportFrom))]
-        calls = (node for each in statements for node in shallow(each) if isinstance(node, ast.Call))
+        quiet = (ast.Assert, ast.Import, ast.ImportFrom)
+        statements = [statement for statement in self.tree.body if not isinstance(statement, quiet)]
+        calls = (node for statement in statements for node in shallow(statement) if isinstance(node, ast.Call))
         return {name for call in calls if (name := function(call))}
 
     @cached_property
@@ -186,7 +187,7 @@ def walk(tree: ast.AST) -> Iterator[ast.AST]:
         for field in node._fields:
             value = getattr(node, field, None)
             if type(value) is list:
-                waiting += [each for each in value if isinstance(each, ast.AST) and type(each) is not ast.Constant]
+                waiting += [item for item in value if isinstance(item, ast.AST) and type(item) is not ast.Constant]
             elif isinstance(value, ast.AST) and not isinstance(value, (ast.Constant, ast.expr_context)):
                 waiting.append(value)
 
@@ -207,9 +208,9 @@ def _variable(node: ast.AST) -> str:
 def is_stub(node: ast.AST) -> bool:
     """Whether a definition only says what is to be written: a docstring, ``...``, ``pass``, NotImplementedError."""
     if isinstance(node, Function):
-        return all(_is_empty(each) for each in node.body)
+        return all(_is_empty(member) for member in node.body)
     if isinstance(node, ast.ClassDef):
-        return all(is_stub(each) or _is_empty(each) or isinstance(each, ast.AnnAssign) for each in node.body)
+        return all(is_stub(member) or _is_empty(member) or isinstance(member, ast.AnnAssign) for member in node.body)
     return False
 
 
@@ -217,7 +218,7 @@ def _is_empty(node: ast.stmt) -> bool:
     if isinstance(node, ast.Return):
         return node.value is None or (isinstance(node.value, ast.Constant) and node.value.value is None)
     if isinstance(node, ast.Raise):
-        names = (each.id for each in ast.walk(node) if isinstance(each, ast.Name))
+        names = (inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name))
         return "NotImplementedError" in names
     return isinstance(node, ast.Pass) or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))
 
@@ -229,11 +230,11 @@ def is_record(node: ast.AST) -> bool:
         and not node.bases
         and not node.keywords
         and not node.decorator_list
-        and any(isinstance(each, Function) for each in node.body)
+        and any(isinstance(member, Function) for member in node.body)
         and not is_stub(node)
         and all(
-            (isinstance(each, Function) and each.name in ("__init__", "__repr__", "__str__")) or _is_empty(each)
-            for each in node.body
+            (isinstance(member, Function) and member.name in ("__init__", "__repr__", "__str__")) or _is_empty(member)
+            for member in node.body
         )
     )
 
@@ -269,14 +270,14 @@ def shallow(node: ast.AST) -> Iterator[ast.AST]:
 
 def yields(node: ast.AST) -> bool:
     """Whether a function is a generator."""
-    return any(isinstance(each, (ast.Yield, ast.YieldFrom)) for body in node.body for each in shallow(body))  # type: ignore[attr-defined]
+    return any(isinstance(inner, (ast.Yield, ast.YieldFrom)) for body in node.body for inner in shallow(body))  # type: ignore[attr-defined]
 
 
 def is_check(node: ast.AST) -> bool:
     """Whether a statement is a check by itself: an assert, or a call of unittest's or pytest's."""
     if isinstance(node, ast.Assert):
         return True
-    calls = (each for each in shallow(node) if isinstance(each, ast.Call))
+    calls = (inner for inner in shallow(node) if isinstance(inner, ast.Call))
     is_simple = isinstance(node, (ast.Expr, ast.With, ast.AsyncWith))
     return is_simple and any(function(call).startswith(("assert", "raises")) for call in calls)
 

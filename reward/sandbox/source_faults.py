@@ -41,12 +41,12 @@ def introspection(tests: Tests) -> str:
     The code runs in a process of its own, so ``f.__doc__`` and ``inspect.signature(f)`` are not those of the code.
     """
     imports = [node for node in tests.nodes if isinstance(node, (ast.Import, ast.ImportFrom))]
-    modules = {each.asname or each.name: each.name for node in imports for each in node.names}
+    modules = {alias.asname or alias.name: alias.name for node in imports for alias in node.names}
     for node in tests.nodes:
         asked = ""
         if isinstance(node, ast.ImportFrom):
             module = node.module or ""
-            asked = next((f"{module}.{each.name}" for each in node.names if _inspects(module, each.name)), "")
+            asked = next((f"{module}.{alias.name}" for alias in node.names if _inspects(module, alias.name)), "")
         elif isinstance(node, ast.Attribute):
             name = getattr(node.value, "id", "")
             owner = modules.get(name, name)  # the harness imports what tests use without importing it
@@ -76,8 +76,8 @@ def replaced(tests: Tests) -> str:
         names: list[str] = []
         if isinstance(node, (ast.Assign, ast.AugAssign)):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            parts = [each.value if isinstance(each, ast.Subscript) else each for each in targets]
-            names = [ast.unparse(each) for each in parts if isinstance(each, ast.Attribute)]
+            parts = [target.value if isinstance(target, ast.Subscript) else target for target in targets]
+            names = [ast.unparse(part) for part in parts if isinstance(part, ast.Attribute)]
         elif isinstance(node, ast.Call) and node.args:
             function, first = ast.unparse(node.func), node.args[0]
             if function.endswith("patch.object") and len(node.args) > 1:
@@ -86,7 +86,7 @@ def replaced(tests: Tests) -> str:
                 literal = getattr(first, "value", None)
                 text = literal if isinstance(literal, str) else ast.unparse(first)
                 names = [text] if isinstance(literal, str) or text.rpartition(".")[0] in tests.modules else []
-                names = [each for each in names if each not in SHARED]
+                names = [patched for patched in names if patched not in SHARED]
                 if names:
                     return names[0]
         for name in names:
@@ -107,13 +107,13 @@ def evaluated(tests: Tests) -> str:
     of_functions |= {
         id(node.value)
         for node in tests.nodes
-        if isinstance(node, ast.Assign) and {getattr(each, "id", "") for each in node.targets} & called
+        if isinstance(node, ast.Assign) and {getattr(target, "id", "") for target in node.targets} & called
     }
     for node in calls:
         name = str(getattr(node.func, "id", ""))
         runs = name in ("exec", "compile") or (name == "eval" and id(node) in of_functions)
         if runs and name in tests.asked:
-            inside = [each for part in node.args[:1] for each in ast.walk(part) if isinstance(each, ast.Call)]
+            inside = [inner for part in node.args[:1] for inner in ast.walk(part) if isinstance(inner, ast.Call)]
             if {source.function(call) for call in inside} & (tests.free | tests.of_solution | {"candidate"}):
                 return name
     return ""
@@ -133,9 +133,9 @@ def lost_comparison(tests: Tests) -> str:
         if isinstance(node, Function):
             is_test = node.name.startswith("test") and node.name not in called
         value = node.value if isinstance(node, ast.Expr) or (is_test and isinstance(node, ast.Return)) else None
-        if isinstance(value, ast.Compare) and any(isinstance(each, ast.Call) for each in ast.walk(value)):
+        if isinstance(value, ast.Compare) and any(isinstance(inner, ast.Call) for inner in ast.walk(value)):
             return ast.unparse(value)[:80]
-        waiting += [(each, is_test) for each in ast.iter_child_nodes(node)]
+        waiting += [(inner, is_test) for inner in ast.iter_child_nodes(node)]
     return ""
 
 
@@ -145,20 +145,20 @@ def _of_call(node: ast.Call) -> str:
         attribute = str(getattr(arguments[1], "value", ""))
         return attribute if attribute in OF_FUNCTIONS | OF_CLASSES else ""
     if name == "catch_warnings":
-        return "warnings" if any(each.arg == "record" for each in node.keywords) else ""
+        return "warnings" if any(keyword.arg == "record" for keyword in node.keywords) else ""
     return "dir()" if getattr(node.func, "id", "") == "dir" else ""
 
 
 def _of_class(node: ast.Call, asked: set[str]) -> str:
     """Return what a call asks of a class of the code's beside classes that its stand-in is not derived from."""
-    names = [getattr(each, "id", "") for each in node.args]
+    names = [getattr(argument, "id", "") for argument in node.args]
     if source.function(node) == "vars" and names and names[0][:1].isupper() and names[0] in asked:
         return f"vars({names[0]})"
     if source.function(node) != "issubclass" or len(node.args) != 2 or names[0] not in asked:
         return ""
     parents = node.args[1].elts if isinstance(node.args[1], ast.Tuple) else [node.args[1]]
-    others = (each for each in parents if getattr(each, "id", "") not in asked | KNOWN_CLASSES)
-    return next((f"issubclass({names[0]}, {ast.unparse(each)})" for each in others), "")
+    others = (parent for parent in parents if getattr(parent, "id", "") not in asked | KNOWN_CLASSES)
+    return next((f"issubclass({names[0]}, {ast.unparse(other)})" for other in others), "")
 
 
 def _inspects(module: str, name: str) -> bool:
@@ -207,11 +207,15 @@ def _runnable(tree: ast.Module, tests: Tests) -> Iterator[ast.FunctionDef | ast.
         if isinstance(node, Function) and (node.name.startswith("test") or (tests.entry and node.name == "check")):
             yield node
         elif isinstance(node, ast.ClassDef):
-            yield from (each for each in node.body if isinstance(each, Function) and each.name.startswith("test"))
+            yield from (
+                statement
+                for statement in node.body
+                if isinstance(statement, Function) and statement.name.startswith("test")
+            )
 
 
 def _fixtures(node: ast.FunctionDef | ast.AsyncFunctionDef) -> str:
     if node.name == "check" or node.decorator_list:  # parametrize, patch: known when it runs
         return ""
     args = node.args.args[: len(node.args.args) - len(node.args.defaults)]
-    return next((each.arg for each in args if each.arg not in ("self", "cls")), "")
+    return next((argument.arg for argument in args if argument.arg not in ("self", "cls")), "")

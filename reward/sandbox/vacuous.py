@@ -16,7 +16,7 @@ def is_always_true(node: ast.expr) -> bool:
     if isinstance(node, ast.Constant):
         return bool(node.value)
     if isinstance(node, DISPLAYS):
-        return any(not isinstance(each, ast.Starred) for each in node.elts)
+        return any(not isinstance(element, ast.Starred) for element in node.elts)
     if isinstance(node, ast.Dict):
         return any(key is not None for key in node.keys)
     if isinstance(node, (ast.ListComp, ast.SetComp)):  # of verdicts: all() is what was meant
@@ -24,7 +24,7 @@ def is_always_true(node: ast.expr) -> bool:
     if isinstance(node, ast.BoolOp):
         return (any if isinstance(node.op, ast.Or) else all)(map(is_always_true, node.values))
     if isinstance(node, ast.Compare):
-        return all(isinstance(each, ast.Constant) for each in (node.left, *node.comparators))
+        return all(isinstance(side, ast.Constant) for side in (node.left, *node.comparators))
     return isinstance(node, (ast.Lambda, ast.GeneratorExp))
 
 
@@ -38,7 +38,7 @@ def cannot_fail(node: ast.AST) -> bool:
     name = getattr(call.func, "attr", "")
     if name in ("assertTrue", "assertFalse", "assert_"):
         return compares_nothing(call) or (name != "assertFalse" and is_always_true(call.args[0]))
-    return name == "assertEqual" and all(isinstance(each, ast.Constant) for each in call.args[:2])
+    return name == "assertEqual" and all(isinstance(argument, ast.Constant) for argument in call.args[:2])
 
 
 def compares_nothing(node: ast.AST) -> bool:
@@ -49,20 +49,20 @@ def compares_nothing(node: ast.AST) -> bool:
     if values and isinstance(values[0], ast.UnaryOp):
         values = [values[0].operand]
     return any(
-        isinstance(each, (*DISPLAYS, ast.Dict))
-        or (isinstance(each, ast.Constant) and each.value is not None and not isinstance(each.value, str))
-        for each in values
+        isinstance(value, (*DISPLAYS, ast.Dict))
+        or (isinstance(value, ast.Constant) and value.value is not None and not isinstance(value.value, str))
+        for value in values
     )
 
 
 def swallowing(tree: ast.Module) -> set[int]:
     """Return the ids of handlers that make nothing of a failed check: no check depends on a trace that they leave."""
-    heeded = _heeded(tree)
+    relevant = _relevant_names(tree)
     return {
         id(handler)
         for node, owner, in_loop in _tries(tree, "", False)
         for handler in node.handlers
-        if _is_swallowed(node, handler, heeded, owner in heeded or in_loop)
+        if _is_swallowed(node, handler, relevant, owner in relevant or in_loop)
     }
 
 
@@ -70,31 +70,33 @@ def printed_comparison(tree: ast.Module, checks: list[ast.AST]) -> str:
     """Return a comparison whose result is printed at most, where no check compares anything; empty if there is none."""
     if not all(map(_is_weak, checks)):
         return ""
-    heeded = _heeded(tree)
+    relevant = _relevant_names(tree)
     for node in ast.walk(tree):
         lost: ast.AST | None = None
         if isinstance(node, ast.Expr) and _prints(node):
             lost = node
-        elif isinstance(node, ast.If) and not any(_has_effect(each, heeded) for each in (*node.body, *node.orelse)):
+        elif isinstance(node, ast.If) and not any(
+            _has_effect(statement, relevant) for statement in (*node.body, *node.orelse)
+        ):
             lost = node.test
-        elif isinstance(node, ast.Assign) and not _has_effect(node, heeded):
+        elif isinstance(node, ast.Assign) and not _has_effect(node, relevant):
             lost = node.value
-        for each in ast.walk(lost) if lost else ():
-            if isinstance(each, ast.Compare) and getattr(each.left, "id", "") != "__name__":
-                return ast.unparse(each)[:80]
+        for inner in ast.walk(lost) if lost else ():
+            if isinstance(inner, ast.Compare) and getattr(inner.left, "id", "") != "__name__":
+                return ast.unparse(inner)[:80]
     return ""
 
 
 def _is_weak(check: ast.AST) -> bool:
     """Whether a check asks of a result no more than that it is there, or of what class it is."""
     names = {
-        str(getattr(each.func, "attr", getattr(each.func, "id", "")))
-        for each in ast.walk(check)
-        if isinstance(each, ast.Call)
+        str(getattr(node.func, "attr", getattr(node.func, "id", "")))
+        for node in ast.walk(check)
+        if isinstance(node, ast.Call)
     }
     if isinstance(check, ast.Assert):
-        compared = [each for each in ast.walk(check.test) if isinstance(each, ast.Compare)]
-        return all(isinstance(op, (ast.IsNot, ast.NotEq)) for each in compared for op in each.ops) and (
+        compared = [node for node in ast.walk(check.test) if isinstance(node, ast.Compare)]
+        return all(isinstance(op, (ast.IsNot, ast.NotEq)) for comparison in compared for op in comparison.ops) and (
             bool(names & WEAK) or bool(compared)
         )
     return bool(names & WEAK)
@@ -105,12 +107,12 @@ def _prints(node: ast.stmt) -> bool:
     return isinstance(call, ast.Call) and getattr(call.func, "attr", getattr(call.func, "id", "")) in PRINTS
 
 
-def _has_effect(node: ast.stmt, heeded: set[str]) -> bool:
+def _has_effect(node: ast.stmt, relevant: set[str]) -> bool:
     """Whether a statement does more than print, or set what no check depends on."""
     if isinstance(node, ast.If):
-        return any(_has_effect(each, heeded) for each in (*node.body, *node.orelse))
+        return any(_has_effect(statement, relevant) for statement in (*node.body, *node.orelse))
     if isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign)):
-        return any(not isinstance(target, ast.Name) or target.id in heeded for target in _targets(node))
+        return any(not isinstance(target, ast.Name) or target.id in relevant for target in _targets(node))
     return not (isinstance(node, ast.Pass) or _prints(node))
 
 
@@ -121,17 +123,17 @@ def lost_raise(tree: ast.Module) -> str:
         node.name: node for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
     }
     for node, _, _ in _tries(tree, "", False):
-        handlers = [each for each in node.handlers if id(each) in swallowed]
-        names = {name for each in handlers for name in (_bases(each.type) if each.type else {"BaseException"})}
-        inside = [inner for each in node.body for inner in ast.walk(each)]
-        called = {str(getattr(each.func, "id", "")) for each in inside if isinstance(each, ast.Call)}
+        handlers = [handler for handler in node.handlers if id(handler) in swallowed]
+        names = {name for handler in handlers for name in (_bases(handler.type) if handler.type else {"BaseException"})}
+        inside = [inner for statement in node.body for inner in ast.walk(statement)]
+        called = {str(getattr(inner.func, "id", "")) for inner in inside if isinstance(inner, ast.Call)}
         inside += [inner for name in called & functions.keys() for inner in ast.walk(functions[name])]
-        for branch in (each for each in inside if isinstance(each, ast.If)):
-            for raised in (each for each in ast.walk(branch) if isinstance(each, ast.Raise) and each.exc):
+        for branch in (inner for inner in inside if isinstance(inner, ast.If)):
+            for raised in (inner for inner in ast.walk(branch) if isinstance(inner, ast.Raise) and inner.exc):
                 call = raised.exc.func if isinstance(raised.exc, ast.Call) else raised.exc
                 name = str(getattr(call, "id", ""))
                 kind = getattr(builtins, name, None)
-                parents = {each.__name__ for each in kind.__mro__} if isinstance(kind, type) else {name, *FAILURES}
+                parents = {base.__name__ for base in kind.__mro__} if isinstance(kind, type) else {name, *FAILURES}
                 if name and parents & names and name != "AssertionError":
                     return name
     return ""
@@ -148,28 +150,28 @@ def _tries(node: ast.AST, owner: str, in_loop: bool) -> Iterator[tuple[ast.Try, 
             yield from _tries(child, owner, in_loop or isinstance(child, (ast.For, ast.AsyncFor, ast.While)))
 
 
-def _is_swallowed(node: ast.Try, handler: ast.ExceptHandler, heeded: set[str], returns: bool) -> bool:
+def _is_swallowed(node: ast.Try, handler: ast.ExceptHandler, relevant: set[str], returns: bool) -> bool:
     """Whether a handler makes nothing of what it catches; ``returns``: what the function returns counts."""
-    inside = [inner for each in (*node.body, *handler.body, *node.orelse) for inner in ast.walk(each)]
-    asserted = [each for each in inside if isinstance(each, ast.Assert)]
-    if asserted and all(isinstance(each.test, ast.Constant) for each in asserted):  # assert False
+    inside = [inner for statement in (*node.body, *handler.body, *node.orelse) for inner in ast.walk(statement)]
+    asserted = [inner for inner in inside if isinstance(inner, ast.Assert)]
+    if asserted and all(isinstance(check.test, ast.Constant) for check in asserted):  # assert False
         return False
-    after = (each for part in (*handler.body, *node.orelse) for each in ast.walk(part))
-    if any(isinstance(each, (ast.Assert, ast.Raise)) for each in after):
+    after = (inner for part in (*handler.body, *node.orelse) for inner in ast.walk(part))
+    if any(isinstance(inner, (ast.Assert, ast.Raise)) for inner in after):
         return False
-    return not any(_leaves_trace(each, heeded, returns) for each in inside)
+    return not any(_leaves_trace(inner, relevant, returns) for inner in inside)
 
 
-def _leaves_trace(node: ast.AST, heeded: set[str], returns: bool) -> bool:
+def _leaves_trace(node: ast.AST, relevant: set[str], returns: bool) -> bool:
     if isinstance(node, ast.Return):
         return returns
     if isinstance(node, (ast.Break, ast.Continue)):
         return True
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        return node.func.attr in ENDS or bool(_bases(node.func.value) & heeded)
+        return node.func.attr in ENDS or bool(_bases(node.func.value) & relevant)
     if isinstance(node, ast.Call):
         return getattr(node.func, "id", "") in ENDS
-    return any(_bases(target) & heeded for target in _targets(node))
+    return any(_bases(target) & relevant for target in _targets(node))
 
 
 def _targets(node: ast.AST) -> list[ast.expr]:
@@ -183,20 +185,20 @@ def _targets(node: ast.AST) -> list[ast.expr]:
 
 def _bases(node: ast.AST) -> set[str]:
     """Return the names of variables, attributes and functions in an expression."""
-    return {str(getattr(each, "attr", getattr(each, "id", ""))) for each in ast.walk(node)} - {""}
+    return {str(getattr(inner, "attr", getattr(inner, "id", ""))) for inner in ast.walk(node)} - {""}
 
 
-def _heeded(tree: ast.Module) -> set[str]:
+def _relevant_names(tree: ast.Module) -> set[str]:
     """Return names on whose values a check of the tests depends, directly or through others."""
     nodes = [*ast.walk(tree)]
     names: set[str] = set()
-    flows: list[tuple[set[str], set[str]]] = []  # where one of the former is heeded, so are the latter
+    flows: list[tuple[set[str], set[str]]] = []  # where one of the former is relevant, so are the latter
     for node in nodes:
         if isinstance(node, ast.Assert):
             names |= _bases(node.test)
         elif isinstance(node, ast.Call):
             function = str(getattr(node.func, "attr", getattr(node.func, "id", "")))
-            values = set[str]().union(*map(_bases, (*node.args, *(each.value for each in node.keywords))))
+            values = set[str]().union(*map(_bases, (*node.args, *(keyword.value for keyword in node.keywords))))
             if function in ENDS or function.startswith(("assert", "raises")):
                 names |= values
             elif isinstance(node.func, ast.Attribute):  # failures.append(name)
@@ -204,7 +206,7 @@ def _heeded(tree: ast.Module) -> set[str]:
         elif isinstance(node, (ast.If, ast.IfExp)) and any(map(_is_failure, ast.walk(node))):
             names |= _bases(node.test)
         elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            inner = [each.value for each in ast.walk(node) if isinstance(each, ast.Return) and each.value]
+            inner = [child.value for child in ast.walk(node) if isinstance(child, ast.Return) and child.value]
             flows.append(({node.name}, set[str]().union(*map(_bases, inner))))
             flows.append(({node.name}, set[str]().union(*map(_bases, node.decorator_list))))
         value = node.iter if isinstance(node, (ast.For, ast.AsyncFor, ast.comprehension)) else None
@@ -226,5 +228,5 @@ def _is_failure(node: ast.AST) -> bool:
 def wants_failure(node: ast.AST) -> bool:
     """Whether a call of unittest's or pytest's wants an assertion to fail: ``raises(AssertionError)``."""
     heads = [item.context_expr for item in node.items] if isinstance(node, (ast.With, ast.AsyncWith)) else [node]
-    names = {getattr(each, "id", "") for head in heads for each in ast.walk(head)}
+    names = {getattr(inner, "id", "") for head in heads for inner in ast.walk(head)}
     return not isinstance(node, ast.Assert) and bool(names & FAILURES)

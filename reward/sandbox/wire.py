@@ -74,16 +74,16 @@ def encode(value: Any, keep: Keep, depth: int = DEPTH) -> Any:
     if depth <= 0:
         raise WireError(f"a value of more than {DEPTH} levels")
     if kind is deque and value.maxlen is not None:
-        return {"bounded_deque": [value.maxlen, [encode(each, keep, depth - 1) for each in value]]}
+        return {"bounded_deque": [value.maxlen, [encode(item, keep, depth - 1) for item in value]]}
     if kind in COLLECTIONS:
-        return {kind.__name__: [encode(each, keep, depth - 1) for each in value]}
+        return {kind.__name__: [encode(item, keep, depth - 1) for item in value]}
     if kind in MAPPINGS:
-        pairs = [[encode(key, keep, depth - 1), encode(each, keep, depth - 1)] for key, each in value.items()]
+        pairs = [[encode(key, keep, depth - 1), encode(item, keep, depth - 1)] for key, item in value.items()]
         if kind is defaultdict:
             return {"defaultdict": [_factory(value.default_factory), pairs]}
         return {kind.__name__: pairs}
     if kind in VIEWS:
-        return {kind.__name__: [encode(each, keep, depth - 1) for each in value]}
+        return {kind.__name__: [encode(item, keep, depth - 1) for item in value]}
     if kind in WRITERS:
         return {kind.__name__: WRITERS[kind](value)}
     if kind is slice:
@@ -109,7 +109,7 @@ def decode(data: Any, resolve: Resolve, depth: int = DEPTH_OF_TESTS) -> Any:
     ((tag, content),) = data.items()
     try:
         if tag in BY_NAME:
-            return BY_NAME[tag](decode(each, resolve, depth - 1) for each in _list(content))
+            return BY_NAME[tag](decode(item, resolve, depth - 1) for item in _list(content))
         if tag in PAIRS:
             return PAIRS[tag](_pairs(content, resolve, depth))
         if tag == "defaultdict":
@@ -117,7 +117,7 @@ def decode(data: Any, resolve: Resolve, depth: int = DEPTH_OF_TESTS) -> Any:
             return defaultdict(FACTORIES[factory] if factory is not None else None, _pairs(pairs, resolve, depth))
         if tag == "bounded_deque":
             size, items = _list(content)
-            return deque([decode(each, resolve, depth - 1) for each in _list(items)], size)
+            return deque([decode(item, resolve, depth - 1) for item in _list(items)], size)
         if tag == "slice":
             return slice(*(decode(part, resolve, depth - 1) for part in _list(content)[:3]))
         if tag in READERS:

@@ -38,9 +38,9 @@ def tasks(path: Path, plus: bool = False) -> Iterator[Task]:
         if plus and "test" in row:
             row["test_list"] = [row["test"]]
         name = f"{path.stem} {row.get('task_id', row.get('problem_id', number))}"
-        preset = next((each for each in PRESETS if each.data_source == "code" and each.columns <= row.keys()), None)
+        preset = next((known for known in PRESETS if known.data_source == "code" and known.columns <= row.keys()), None)
         if preset is None:
-            preset = next((each for each in PRESETS if each.columns <= row.keys()), None)
+            preset = next((known for known in PRESETS if known.columns <= row.keys()), None)
         if preset is not None and ("test" in row or "test_list" in row):
             made = preset.read(row)
             yield name, made["ground_truth"], made["extra_info"], made["extra_info"]["solution"]
@@ -138,15 +138,15 @@ def main() -> None:
             for kind, code in broken(solution)
         ]
         with ThreadPoolExecutor(2 * (os.cpu_count() or 1)) as pool:
-            found = list(pool.map(grade, own + wrong))
+            graded = list(pool.map(grade, own + wrong))
             due = ["1"] * len(own) + ["0"] * len(wrong)
             if words.plain:
                 due = list(pool.map(plain, own + wrong))
-        for kind in dict.fromkeys(kind for _, kind, _ in found):
+        for kind in dict.fromkeys(kind for _, kind, _ in graded):
             pairs = [
                 (name, outcome, wanted)
-                for (name, each, outcome), wanted in zip(found, due, strict=True)
-                if each == kind
+                for (name, graded_kind, outcome), wanted in zip(graded, due, strict=True)
+                if graded_kind == kind
             ]
             outcomes = Counter(outcome for _, outcome, _ in pairs)
             ones, zeros, tried = outcomes["1"], outcomes["0"], len(pairs)

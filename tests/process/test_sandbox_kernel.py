@@ -16,7 +16,7 @@ import pytest
 
 from reward.sandbox.run import SYSTEM
 from reward.sandbox.tests_process import folders
-from reward.sandbox.tests_process.folders import Budget
+from reward.sandbox.tests_process.folders import RemovalBudget
 from tests.attacks.filesystem import LEFTOVERS, TRUNCATIONS
 
 READABLE = [sys.base_prefix, sys.prefix, sysconfig.get_paths()["purelib"], *SYSTEM]
@@ -270,8 +270,8 @@ def test_no_link_is_followed(tmp_path) -> None:
     for where in (folder, folder / "deep"):
         (where / "to_folder").symlink_to(outside)
         (where / "to_file").symlink_to(tmp_path / "file")
-    held = folders.lock(str(folder))
-    folders.remove(str(folder), held, Budget())
+    lock_fd = folders.lock(str(folder))
+    folders.remove(str(folder), lock_fd, RemovalBudget())
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "outside"]
     assert stat.S_IMODE(outside.stat().st_mode) == 0o500
 
@@ -281,10 +281,10 @@ def test_what_is_over_the_budget_is_left_for_the_next_sweep(tmp_path, budget) ->
     folder = tmp_path / "kit-code-x"
     folder.mkdir()
     leave(folder, LEFTOVERS["nested folders"])
-    held = folders.lock(str(folder))
-    folders.remove(str(folder), held, Budget(**budget))
+    lock_fd = folders.lock(str(folder))
+    folders.remove(str(folder), lock_fd, RemovalBudget(**budget))
     assert folder.exists()
-    folders.remove(str(folder), held, Budget())
+    folders.remove(str(folder), lock_fd, RemovalBudget())
     assert not folder.exists()
 
 
@@ -295,7 +295,7 @@ def test_folders_without_permissions_are_removed_by_who_is_not_root(tmp_path) ->
         "folder = sys.argv[1]\nos.makedirs(f'{folder}/a/b/c')\nos.mkdir(f'{folder}/a/d')\n"
         "open(f'{folder}/a/b/f', 'w').close()\nfor name in ('a/b/c', 'a/b', 'a/d', 'a'):\n"
         "    os.chmod(f'{folder}/{name}', 0)\n"
-        "folders.remove(folder, folders.lock(folder), folders.Budget())\nsys.exit(os.path.exists(folder))"
+        "folders.remove(folder, folders.lock(folder), folders.RemovalBudget())\nsys.exit(os.path.exists(folder))"
     )
     with tempfile.TemporaryDirectory() as parent:
         Path(parent).chmod(0o777)

@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from reward.rules.decoys.names import defined
+from reward.rules.decoys.names import asked_names
 from reward.sandbox import instrument
 from reward.sandbox.source import Tests, function, is_check
 from reward.support.errors import GraderFailed
@@ -57,18 +57,18 @@ def believes_changes(tests: str, setup: str, helpers: str, entry: str) -> bool:
 
     row = Tests(tests, setup, helpers, entry)
     job = {"tests": tests, "setup": setup, "helpers": helpers, "entry_point": entry, "plan": instrument.plan(row)}
-    names = "\n".join(f"{name} = call" for name in defined(row))
+    names = "\n".join(f"{name} = call" for name in asked_names(row))
     has_nodes = any(isinstance(node, ast.ClassDef) for text in (setup, helpers, tests) for node in ast.parse(text).body)
     kinds = {CONTAINER: RETURNED} | ({NODE: RETURNED_OF_NODES} if has_nodes else {})
     programs = (
-        f"{DECOY.format(is_spoilt=kind, change=change, returned=each)}{names}"
+        f"{DECOY.format(is_spoilt=kind, change=change, returned=value)}{names}"
         for kind, table in kinds.items()
         for change, values in table.items()
-        for each in values
+        for value in values
     )
-    for each in programs:
+    for program in programs:
         try:
-            result = run_tests({"code": each, **job})
+            result = run_tests({"code": program, **job})
         except GraderFailed:
             continue
         if result.timeout:  # of one that hangs all may, at ten seconds each
@@ -79,30 +79,32 @@ def believes_changes(tests: str, setup: str, helpers: str, entry: str) -> bool:
 
 
 @lru_cache(maxsize=512)
-def tests_in_place(tests: str, setup: str, helpers: str, entry: str) -> bool:
+def looks_at_arguments(tests: str, setup: str, helpers: str, entry: str) -> bool:
     """Whether tests look at what the code makes of its arguments: they leave its result, or check one alone."""
     row = Tests(tests, setup, helpers, entry)
-    asked = {*defined(row), *entry.split(".")[-1:], "candidate"}
+    asked = {*asked_names(row), *entry.split(".")[-1:], "candidate"}
     calls = {id(node): node for node in row.nodes if isinstance(node, ast.Call) and function(node) in asked}
     if any(isinstance(node, ast.Expr) and id(node.value) in calls for node in row.nodes):
         return True
     made = [node for node in row.nodes if isinstance(node, ast.Assign) and _of(node.value, calls)]
     results = {name for node in made for target in node.targets for name in _names(ast.walk(target))}
-    given = {name for call in calls.values() for name in _names((*call.args, *(word.value for word in call.keywords)))}
+    given = {
+        name for call in calls.values() for name in _names((*call.args, *(keyword.value for keyword in call.keywords)))
+    }
     parts = [[*_outside_slices(part)] for check in row.nodes if is_check(check) for part in _parts(check)]
     return any(
-        any(isinstance(each, ast.Constant) and each.value is None for each in part)
-        or (_names(part) & given and not _names(part) & results and not any(id(each) in calls for each in part))
+        any(isinstance(node, ast.Constant) and node.value is None for node in part)
+        or (_names(part) & given and not _names(part) & results and not any(id(node) in calls for node in part))
         for part in parts
     )
 
 
 def _of(value: ast.AST, calls: Container[int]) -> bool:
-    return any(id(each) in calls for each in ast.walk(value))
+    return any(id(node) in calls for node in ast.walk(value))
 
 
 def _names(nodes: Iterable[ast.AST]) -> set[str]:
-    return {each.id for each in nodes if isinstance(each, ast.Name)}
+    return {node.id for node in nodes if isinstance(node, ast.Name)}
 
 
 def _parts(check: ast.AST) -> list[ast.AST]:
@@ -123,7 +125,7 @@ def fault(job: dict[str, Any]) -> str:
     if "tests" not in job:
         return ""
     row = (job["tests"], job["setup"], job["helpers"], job["entry_point"] or "")
-    return FAULT if tests_in_place(*row) and believes_changes(*row) else ""
+    return FAULT if looks_at_arguments(*row) and believes_changes(*row) else ""
 
 
 def verdict(passed: "TestResult", job: dict[str, Any]) -> "TestResult":
@@ -139,10 +141,10 @@ def verdict(passed: "TestResult", job: dict[str, Any]) -> "TestResult":
         again = run_tests({**job, "frozen": True})
     except GraderFailed as error:  # of what the tests find no longer
         again = replace(passed, passed=False, reason=str(error))
-    if LATER in passed.reason and not again.passed and not tests_in_place(*row):
+    if LATER in passed.reason and not again.passed and not looks_at_arguments(*row):
         return again  # no decoy does what an object does with what it has kept
     if again.passed or not believes_changes(*row):
         return passed
-    if tests_in_place(*row):
+    if looks_at_arguments(*row):
         raise GraderFailed(FAULT)
     return again

@@ -10,7 +10,7 @@ import builtins
 from collections.abc import Mapping
 from typing import Any
 
-from reward.rules.decoys.names import defined
+from reward.rules.decoys.names import asked_names
 from reward.sandbox.source import Tests, forbids, function
 from reward.support.errors import GraderFailed
 
@@ -26,18 +26,18 @@ def fault(tests: Tests, job: Mapping[str, Any]) -> str:
         return ""
     if (
         not _wants_nothing(tests)
-        and any(_passes(tests, job, f"return {each}") for each in EMPTY)
+        and any(_passes(tests, job, f"return {empty}") for empty in EMPTY)
         and not _passes(tests, job, f"return {SCALAR}")
     ):
         return NOTHING
-    raised = [] if _wants_an_error(tests) else [f"raise {each}" for each in _caught(tests)]
-    return RAISES if any(_passes(tests, job, each) for each in raised) else ""
+    raised = [] if _wants_an_error(tests) else [f"raise {kind}" for kind in _caught(tests)]
+    return RAISES if any(_passes(tests, job, statement) for statement in raised) else ""
 
 
 def _passes(tests: Tests, job: Mapping[str, Any], body: str) -> bool:
     from reward.sandbox.run import run_tests
 
-    names = "\n".join(f"{name} = call" for name in defined(tests))
+    names = "\n".join(f"{name} = call" for name in asked_names(tests))
     try:
         return run_tests({"code": f"def call(*args, **kwargs): {body}\n{names}", **job}).passed
     except GraderFailed:
@@ -46,15 +46,15 @@ def _passes(tests: Tests, job: Mapping[str, Any], body: str) -> bool:
 
 def _compares_a_call(tests: Tests) -> bool:
     """Whether a check that is always reached holds a result against something that is not empty: ``f(1) == 2``."""
-    asked = {*defined(tests), *tests.entry.split(".")[-1:], "candidate"}
+    asked = {*asked_names(tests), *tests.entry.split(".")[-1:], "candidate"}
     bodies = [tests.tree, *(node for node in tests.nodes if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)))]
-    for node in (each for body in bodies for each in body.body):
+    for node in (statement for body in bodies for statement in body.body):
         check = node.test if isinstance(node, ast.Assert) else None
         if not isinstance(check, ast.Compare) or not isinstance(check.ops[0], (ast.Eq, ast.Is)):
             continue
         sides = (check.left, check.comparators[0])
-        calls = [each for each in sides if isinstance(each, ast.Call) and function(each) in asked]
-        if len(calls) == 1 and any(_is_something(each) for each in sides if each is not calls[0]):
+        calls = [side for side in sides if isinstance(side, ast.Call) and function(side) in asked]
+        if len(calls) == 1 and any(_is_something(side) for side in sides if side is not calls[0]):
             return True
     return False
 
@@ -73,7 +73,7 @@ def _wants_nothing(tests: Tests) -> bool:
         sides: list[ast.expr] = []
         if isinstance(node, ast.Compare) and isinstance(node.ops[0], (ast.Eq, ast.Is, ast.In)):
             sides = [node.left, *node.comparators]
-            sides += [part for each in sides if isinstance(each, (ast.Tuple, ast.List, ast.Set)) for part in each.elts]
+            sides += [part for side in sides if isinstance(side, (ast.Tuple, ast.List, ast.Set)) for part in side.elts]
         elif isinstance(node, ast.Call) and function(node).startswith("assert"):
             sides = [*node.args]
         if any(map(_is_nothing, sides)):
@@ -97,9 +97,9 @@ def _caught(tests: Tests) -> list[str]:
     for node in tests.nodes:
         if isinstance(node, ast.ExceptHandler):
             kinds = ast.walk(node.type) if node.type else [ast.Name("Exception")]
-            names |= {str(getattr(each, "id", "")) for each in kinds}
-    found = {name for name in names if isinstance(getattr(builtins, name, None), type)}
-    return sorted(found - {"AssertionError", "BaseException"})
+            names |= {str(getattr(kind, "id", "")) for kind in kinds}
+    exceptions = {name for name in names if isinstance(getattr(builtins, name, None), type)}
+    return sorted(exceptions - {"AssertionError", "BaseException"})
 
 
 def _wants_an_error(tests: Tests) -> bool:
@@ -110,6 +110,6 @@ def _wants_an_error(tests: Tests) -> bool:
         any("aises" in name for name in named)
         or any(isinstance(node, ast.Raise) or forbids(node) for node in tests.nodes)
         or not all(
-            any(isinstance(each, ast.Compare) for part in node.body for each in ast.walk(part)) for node in tries
+            any(isinstance(inner, ast.Compare) for part in node.body for inner in ast.walk(part)) for node in tries
         )
     )

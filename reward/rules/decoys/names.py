@@ -8,7 +8,7 @@ from reward.sandbox.free_names import ALIASES, is_library
 from reward.sandbox.source import Tests
 
 
-def defined(tests: Tests) -> list[str]:
+def asked_names(tests: Tests) -> list[str]:
     """Return the names that the tests ask of the code."""
     names = {name for name in tests.free | tests.of_solution if name.isidentifier() and name != "solution"}
     names = {name for name in names if not is_library(ALIASES.get(name, name))}

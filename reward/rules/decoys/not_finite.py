@@ -26,7 +26,7 @@ def verdict(passed: "TestResult", job: dict[str, Any]) -> "TestResult":
     """Return the verdict about code that has passed, and returned what is not finite."""
     from reward.sandbox.run import run_tests
 
-    if speaks_of_it(job["tests"], job["setup"], job["helpers"]):
+    if mentions_not_finite(job["tests"], job["setup"], job["helpers"]):
         return passed
     try:
         return run_tests({**job, "finite": True})
@@ -35,7 +35,7 @@ def verdict(passed: "TestResult", job: dict[str, Any]) -> "TestResult":
 
 
 @lru_cache(maxsize=512)
-def speaks_of_it(tests: str, setup: str, helpers: str) -> bool:
+def mentions_not_finite(tests: str, setup: str, helpers: str) -> bool:
     """Whether tests say that a NaN or an infinity may be due: by name, by a number, by ``x != x``."""
     row = Tests(tests, setup, helpers)
     trees = (row.tree, ast.parse(setup), ast.parse(helpers))

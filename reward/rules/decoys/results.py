@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Any
 
 from reward.rules.decoys import constants
-from reward.rules.decoys.names import defined
+from reward.rules.decoys.names import asked_names
 from reward.sandbox import instrument, source, source_faults
 from reward.sandbox.source import Tests
 from reward.support.errors import GraderFailed
@@ -88,7 +88,7 @@ def _fault(tests: str, setup: str, helpers: str, entry: str) -> str:
     job = {"tests": tests, "setup": setup, "helpers": helpers, "entry_point": entry, "plan": instrument.plan(row)}
     try:
         results = [run_tests({"code": code, **job}) for code in decoys(row)]
-        if all(each.passed or each.reason == UNCHECKED for each in results):
+        if all(result.passed or result.reason == UNCHECKED for result in results):
             return FAULT
         return constants.fault(row, job)
     except GraderFailed as error:
@@ -100,12 +100,12 @@ def decoys(tests: Tests) -> tuple[str, str]:
     calls = [node for node in tests.nodes if isinstance(node, ast.Call)]
     entry = re.findall(r"\w+", tests.entry)
     called = {source.function(call) for call in calls} | {*entry}
-    handed = {each.id for call in calls for part in call.args for each in ast.walk(part) if isinstance(each, ast.Name)}
+    handed = {node.id for call in calls for part in call.args for node in ast.walk(part) if isinstance(node, ast.Name)}
     named = [node.value for node in tests.nodes if isinstance(node, ast.Attribute) and node.attr == "__name__"]
-    handed |= {str(getattr(each, "id", "")) for each in named}
+    handed |= {str(getattr(attribute, "id", "")) for attribute in named}
     awaited = _awaited(tests)
     lines = []
-    for name in defined(tests):
+    for name in asked_names(tests):
         if name in tests.classes or (name[0].isupper() and name in called):
             lines.append(f"class {name}(Object): pass")
         elif name in called | handed | awaited:
@@ -125,6 +125,6 @@ def _awaited(tests: Tests) -> set[str]:
         if isinstance(node, ast.Await) and isinstance(node.value, ast.Call):
             names.add(source.function(node.value))
         elif isinstance(node, ast.Call) and source.function(node) in RUNNERS:
-            inner = (each for part in node.args for each in ast.walk(part))
-            names |= {source.function(each) for each in inner if isinstance(each, ast.Call)}
+            inner = (child for part in node.args for child in ast.walk(part))
+            names |= {source.function(child) for child in inner if isinstance(child, ast.Call)}
     return names

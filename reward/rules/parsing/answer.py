@@ -98,8 +98,8 @@ def _end(response: str) -> str:
         return f"<answer>{end}"
     if sentence := SENTENCE_END.search(end):
         return end[sentence.end() :]
-    box, said = last_box(end, len(end)), next(_statements(end), None)  # what begins after the cut is whole
-    begins = ([box[0]] if box else []) + ([said.start()] if said else [])
+    box, statement = last_box(end, len(end)), next(_statements(end), None)  # what begins after the cut is whole
+    begins = ([box[0]] if box else []) + ([statement.start()] if statement else [])
     return end[min(begins) :] if begins else ""
 
 
@@ -153,11 +153,11 @@ def sentences(response: str) -> Iterator[str]:
 
     What only says which answer is wrong ('the answer is not 5') is left out.
     """
-    for said in islice(_statements(response), STATEMENTS):
-        if DOUBTED.search(response[max(0, said.start() - 48) : said.start()]):
+    for statement in islice(_statements(response), STATEMENTS):
+        if DOUBTED.search(response[max(0, statement.start() - 48) : statement.start()]):
             continue
-        after = response[said.end() : said.end() + LONGEST_STATEMENT]
-        if said[0].endswith('":') and (value := JSON_VALUE.match(after)):
+        after = response[statement.end() : statement.end() + LONGEST_STATEMENT]
+        if statement[0].endswith('":') and (value := JSON_VALUE.match(after)):
             after = value[1] or value[2]
         after = ELLIPSIS.sub("", after.lstrip(" \t\r\n*_:\uff1a")).lstrip()
         sentence = _sentence(after)
@@ -186,7 +186,7 @@ def _statements(response: str) -> Iterator[re.Match[str]]:
             yield match
 
 
-def said(response: str) -> str | None:
+def stated(response: str) -> str | None:
     """Return the answer of the last sentence that states one, without its reasons and its full stop."""
     sentence = next(sentences(response), None)
     return None if sentence is None else bare(sentence)

@@ -48,12 +48,12 @@ def blocks(text: str) -> tuple[Block, ...]:
 def _blocks(text: str) -> tuple[Block, ...]:
     if "```" not in text and "~~~" not in text:
         return ()
-    found: list[Block] = []
+    parsed: list[Block] = []
     for token in _fences(text):
         block = Block(_language(token.info), token.content)
         inner = _fences(block.content) if block.language in MARKDOWN else []
-        found += [Block(_language(each.info), each.content) for each in inner] or [block]
-    return tuple(found)
+        parsed += [Block(_language(node.info), node.content) for node in inner] or [block]
+    return tuple(parsed)
 
 
 def _fences(text: str) -> list[Any]:
@@ -79,10 +79,10 @@ def code(response: str, *names: str) -> str:
     if names:
         any_name = "|".join(map(re.escape, names))
         defines = re.compile(rf"^[ \t]*(?:async\s+def|def|class)\s+({any_name})\b", re.MULTILINE)
-        contents = [each.content for each in blocks(response) if each.language in PYTHON]
-        own = [(len(set(defines.findall(content))), content) for content in contents]
-        most = max((count for count, _ in own), default=0)
-        for count, content in reversed(own):
+        contents = [block.content for block in blocks(response) if block.language in PYTHON]
+        ranked = [(len(set(defines.findall(content))), content) for content in contents]
+        most = max((count for count, _ in ranked), default=0)
+        for count, content in reversed(ranked):
             if 0 < count == most and _is_python(content):  # fences in its own text may have cut it
                 return content
     picked = _pick(response, PYTHON, _is_python, others=False)

@@ -167,7 +167,7 @@ def equal_numbers(one: Value, other: Value) -> bool:
     return len(places) == 1 and places[0] >= 6 and abs(one[0] - other[0]) < Fraction(1, 10 ** places[0])
 
 
-def rounded(exact: str, text: str) -> bool:
+def is_rounding(exact: str, text: str) -> bool:
     """Return whether ``text`` is a decimal to which ``exact`` rounds."""
     one, other = value(exact), value(text)
     return bool(one and other and other[1] and abs(one[0] - other[0]) * 2 <= Fraction(1, 10 ** other[1]))

@@ -140,7 +140,7 @@ def without_listing(text: str, letters: str) -> str:
     two = rf"\b[Bb]etween (?:option |choice )?{one} and (?:option |choice )?{one}(?!\w)"
     for pattern in (rf"(?<!\w){run}(?!\w)" if len(letters) > 2 else two, two):
         rest = re.sub(pattern, " ", text)
-        if rest != text and alone(rest, letters):
+        if rest != text and lone_letters(rest, letters):
             text = rest
     return text
 
@@ -173,7 +173,7 @@ def without_denied(text: str, letters: str) -> str:
     return NEGATED.of(letters).sub(lambda denied: "it " if denied[0].lower().startswith(("n't", "do")) else " ", text)
 
 
-def alone(text: str, letters: str) -> list[tuple[str, int, int]]:
+def lone_letters(text: str, letters: str) -> list[tuple[str, int, int]]:
     """Return the letters of choices that stand alone, with their places; no article, no pronoun."""
     mentions = []
     for match in ALONE.of(letters).finditer(text):
@@ -202,7 +202,7 @@ def is_name(text: str, mention: tuple[str, int, int]) -> bool:
     return NAME_BEFORE.search(before) is not None and not (before.endswith("$") and LINE_END.match(text, end))
 
 
-def joined(text: str, mentions: list[tuple[str, int, int]], at: int) -> bool:
+def are_alternatives(text: str, mentions: list[tuple[str, int, int]], at: int) -> bool:
     """Return whether the letter at ``at`` is one of several ('A or B')."""
     pairs = [(mentions[i - 1], mentions[i]) for i in (at, at + 1) if 0 < i < len(mentions)]
     return any(a[0] != b[0] and b[1] - a[2] < 32 and JOINT.match(text[a[2] : b[1]]) for a, b in pairs)

@@ -43,7 +43,7 @@ class Interpreter:
             if value is not None:
                 print(repr(value))
         except BaseException as raised:  # SystemExit, or whatever the code makes
-            error = _told(raised, NAME.format(self._calls), code)
+            error = _describe(raised, NAME.format(self._calls), code)
         return {"printed": printed.take().rstrip("\n"), "error": error}
 
     def _execute(self, code: str, name: str) -> Any:
@@ -57,7 +57,7 @@ class Interpreter:
         return eval(compile(ast.Expression(last.value), name, "eval"), self._module.__dict__)
 
 
-def _told(error: BaseException, name: str, code: str) -> str:
+def _describe(error: BaseException, name: str, code: str) -> str:
     """Return the error in one line, with the line of this call's ``code`` that raised it, or called what raised it."""
     try:
         text, at = str(error), error.lineno if isinstance(error, SyntaxError) else _line(error, name)

@@ -213,11 +213,11 @@ class Jail:
         """Return the number of a class; describe it where the other side does not know it."""
         if (number := self._numbers.get(id(kind))) is not None:
             return number
-        parents = [self._class(each) for each in kind.__bases__ if each.__module__ == "solution"]
+        parents = [self._class(base) for base in kind.__bases__ if base.__module__ == "solution"]
         number = self._number(kind)
         mro = type.mro(kind)
-        base = next((name for each in mro for name in [base_name(each)] if name), "object")
-        forwarded = [name for name in FORWARDED if any(name in each.__dict__ for each in mro)]
+        base = next((name for ancestor in mro for name in [base_name(ancestor)] if name), "object")
+        forwarded = [name for name in FORWARDED if any(name in ancestor.__dict__ for ancestor in mro)]
         if "__getitem__" in forwarded and "__iter__" not in forwarded:
             forwarded.append("__iter__")
         self._classes[str(number)] = [kind.__name__, parents, base, forwarded]
@@ -264,7 +264,7 @@ class Jail:
         if tag == "error_type":
             return ERRORS[content]
         items = (
-            wire.decode(content[-1], self._resolve) if tag == "error" else [self._decode(each) for each in content[2]]
+            wire.decode(content[-1], self._resolve) if tag == "error" else [self._decode(item) for item in content[2]]
         )
         return ERRORS[content[0]](*items) if tag == "error" else namedtuple(content[0], content[1])(*items)
 

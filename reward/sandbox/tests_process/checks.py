@@ -6,7 +6,7 @@ from typing import Any
 
 from reward.sandbox import free_names, wire
 from reward.sandbox.tests_process import compare, suite
-from reward.sandbox.tests_process.errors import CodeError, Stopped, Unsupported, is_before_code
+from reward.sandbox.tests_process.errors import CodeError, OutOfTime, Unsupported, is_before_code
 from reward.sandbox.tests_process.guards import arrays
 from reward.sandbox.tests_process.own_errors import is_own
 from reward.sandbox.tests_process.remote import Link
@@ -19,12 +19,12 @@ def run(job: dict[str, Any], link: Link) -> None:
 
     ``job`` has ``code`` and one of: ``tests`` (source), with ``entry_point`` where they define ``check(candidate)``;
     ``inputs`` and ``outputs`` of a program; those of a function, ``fn_name``. ``tests`` come with ``setup``,
-    ``helpers``, ``plan`` (``source.plan``) and ``owed``, the names that the code is to define. With ``frozen`` the
+    ``helpers``, ``plan`` (``source.plan``) and ``required``, the names that the code is to define. With ``frozen`` the
     arguments stay as the tests gave them, whatever the code makes of them; with ``finite`` numbers stand in for what
     the code returns that is not finite.
 
     Raises:
-        Stopped: the time was over, whatever the tests made of it.
+        OutOfTime: the time was over, whatever the tests made of it.
         Unsupported: the tests cannot be run, or they tested nothing.
         BaseException: a test fails, or the code does.
     """
@@ -45,7 +45,7 @@ def run(job: dict[str, Any], link: Link) -> None:
             _programs(job, link)
     except BaseException as error:
         is_own = not link.is_of_code(error) and _is_own_fault(error, job, link)
-        if not (is_own and isinstance(error, Stopped)):
+        if not (is_own and isinstance(error, OutOfTime)):
             link.settle()
         if is_own:
             raise Unsupported(f"the tests themselves fail: {str(error) or type(error).__name__}") from None
@@ -81,7 +81,7 @@ def _is_missing(error: BaseException, job: dict[str, Any], link: Link) -> bool:
     if entry:
         return bool(name == entry)
     asked = suite.Plan.of(job).asked
-    wanted = set(job.get("owed", asked))
+    wanted = set(job.get("required", asked))
     return name in asked and (name in wanted or not wanted <= link.defined)
 
 

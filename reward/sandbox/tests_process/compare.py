@@ -27,7 +27,9 @@ def _lines(text: str) -> list[str]:
 def _same_line(left: str, right: str) -> bool:
     if left == right:
         return True
-    if any(each.isspace() and not each.isascii() for each in left):  # a space of another kind is no blank
+    if any(
+        character.isspace() and not character.isascii() for character in left
+    ):  # a space of another kind is no blank
         return False
     words, wanted = left.split(), right.split()
     return len(words) == len(wanted) and all(map(_same_word, words, wanted))
@@ -79,15 +81,15 @@ def _json(text: str) -> Any:
 def argument(value: Any) -> Any:
     """Return an argument with numbers for keys where JSON could only have texts, as APPS's grader does."""
     if isinstance(value, dict) and value and all(key.lstrip("-").isdecimal() for key in value):
-        return {int(key): each for key, each in value.items()}
+        return {int(key): item for key, item in value.items()}
     return value
 
 
 def plain(value: Any) -> Any:
     """Return a value as JSON has it: tuples are lists."""
     if isinstance(value, (list, tuple)):
-        return [plain(each) for each in value]
-    return {key: plain(each) for key, each in value.items()} if isinstance(value, dict) else value
+        return [plain(item) for item in value]
+    return {key: plain(item) for key, item in value.items()} if isinstance(value, dict) else value
 
 
 def _same(result: Any, wanted: Any) -> bool:

@@ -6,7 +6,7 @@ from types import TracebackType
 FILES = ("setup.py", "tests.py")  # as what ``suite`` compiles them
 
 
-class Stopped(BaseException):
+class OutOfTime(BaseException):
     """The run's time is over. No test catches it."""
 
 
@@ -41,8 +41,8 @@ def is_before_code(error: BaseException, setup: str, tests: str, names: set[str]
     file, line = place
     statements = [*ast.parse(setup).body]
     if file == FILES[1]:
-        statements += [each for each in ast.parse(tests).body if each.lineno <= line]
-    return not any(names & _named(each) for each in statements)
+        statements += [statement for statement in ast.parse(tests).body if statement.lineno <= line]
+    return not any(names & _named(statement) for statement in statements)
 
 
 def _place(trace: TracebackType | None) -> tuple[str, int] | None:
@@ -57,8 +57,10 @@ def _place(trace: TracebackType | None) -> tuple[str, int] | None:
 def _named(statement: ast.stmt) -> set[str]:
     """Return the names, attributes and modules in a statement."""
     nodes = [*ast.walk(statement)]
-    names = {each.id for each in nodes if isinstance(each, ast.Name)}
-    names |= {each.attr for each in nodes if isinstance(each, ast.Attribute)}
-    imports = (each for each in nodes if isinstance(each, (ast.Import, ast.ImportFrom)))
-    names |= {part for each in imports for alias in each.names for part in (alias.name, alias.asname or alias.name)}
-    return names | {each.module or "" for each in nodes if isinstance(each, ast.ImportFrom)}
+    names = {node.id for node in nodes if isinstance(node, ast.Name)}
+    names |= {node.attr for node in nodes if isinstance(node, ast.Attribute)}
+    imports = (node for node in nodes if isinstance(node, (ast.Import, ast.ImportFrom)))
+    names |= {
+        part for statement in imports for alias in statement.names for part in (alias.name, alias.asname or alias.name)
+    }
+    return names | {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)}

@@ -29,9 +29,9 @@ class Failures:
 
     def _is_settled(self, error: BaseException) -> bool:
         """Whether it was raised to the code by a callback, whose result is checked, or whose last call was good."""
-        told = any(error is each for each in self._link.raised)
-        is_last = any(error is each and name in self._handed for name, each in self._link.unsettled.values())
-        return told and (not is_last or any(error is each for each in self._forbidden))
+        is_through_code = any(error is raised for raised in self._link.raised)
+        is_last = any(error is last and name in self._handed for name, last in self._link.unsettled.values())
+        return is_through_code and (not is_last or any(error is forbidden for forbidden in self._forbidden))
 
     def note(self, kind: str) -> None:
         """Note the exception at hand, by which a check has failed; not the end of a task or of the tests."""
@@ -50,23 +50,23 @@ class Failures:
         if ended.exc_value is not None and self._link.is_of_code(ended.exc_value):
             self._noted.append(ended.exc_value)
 
-    def handled(self) -> None:
+    def forget_handled(self) -> None:
         """Forget the exception at hand, of which the tests make something; without one, all: it was asked for."""
         error = sys.exc_info()[1]
         handled: list[BaseException] = []
-        while error is not None and all(error is not each for each in handled):
+        while error is not None and all(error is not settled for settled in handled):
             handled.append(error)
             error = error.__context__
-        self._noted = [each for each in self._noted if handled and all(each is not one for one in handled)]
+        self._noted = [noted for noted in self._noted if handled and all(noted is not one for one in handled)]
 
-    def swallowed(self) -> None:
+    def forget_swallowed(self) -> None:
         """Forget the exception at hand, of which the tests make nothing; not a failed assertion of their own."""
         error = sys.exc_info()[1]
         if isinstance(error, AssertionError) and not self._link.is_of_code(error):
             return
-        if any(error is each for each in self._raised) and not self._link.is_of_code(error):
+        if any(error is raised for raised in self._raised) and not self._link.is_of_code(error):
             self._link.refuse(f"the tests raise {type(error).__name__}, catch it, and make nothing of it")
-        self.handled()
+        self.forget_handled()
 
     def noting(self, method: Callable[..., None]) -> Callable[..., None]:
         """Return a method of unittest's results that notes what it is told."""
@@ -148,7 +148,7 @@ class Paired(zip):  # type: ignore[type-arg]
         Raises:
             AssertionError: there is nothing on one side, and something on the other.
         """
-        sizes = [len(each) for each in items if type(each) in (list, tuple) or hasattr(each, "dtype")]
+        sizes = [len(item) for item in items if type(item) in (list, tuple) or hasattr(item, "dtype")]
         if sizes and not min(sizes) and max(sizes) > 1:
             raise AssertionError("nothing, where something is due")
         return super().__new__(cls, *items, **options)

@@ -29,7 +29,7 @@ OPEN_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 Result = TypeVar("Result")
 
 
-class Budget:
+class RemovalBudget:
     """What a removal may cost."""
 
     def __init__(self, entries: int = ENTRIES, seconds: float = SECONDS) -> None:
@@ -86,7 +86,7 @@ def sweep() -> None:
 
 def _clear(folders: dict[str, int]) -> None:
     """Remove folders, of which a descriptor is given and closed; what takes long is done by a process of its own."""
-    budget = Budget(seconds=AT_ONCE)
+    budget = RemovalBudget(seconds=AT_ONCE)
     for folder, lock_fd in folders.items():
         remove(folder, lock_fd, budget)
     left = {folder: lock_fd for folder, lock_fd in folders.items() if os.path.lexists(folder)}
@@ -112,14 +112,14 @@ def _clear_in_background(folders: dict[str, int]) -> None:
         os.setsid()
         if not os.fork():
             os.nice(10)
-            budget = Budget()
+            budget = RemovalBudget()
             for folder, lock_fd in folders.items():
                 remove(folder, lock_fd, budget)
     finally:
         os._exit(0)
 
 
-def remove(folder: str, lock_fd: int, budget: Budget) -> None:
+def remove(folder: str, lock_fd: int, budget: RemovalBudget) -> None:
     """Remove a folder, of which ``lock_fd`` is a descriptor, as far as the budget goes; never raise."""
     with contextlib.suppress(OSError):
         Removal(lock_fd, budget).run()
@@ -130,7 +130,7 @@ def remove(folder: str, lock_fd: int, budget: Budget) -> None:
 class Removal:
     """Empties the folder ``top``: what lies deeper is moved into it first, so that no path is ever long."""
 
-    def __init__(self, top: int, budget: Budget) -> None:
+    def __init__(self, top: int, budget: RemovalBudget) -> None:
         self._top, self._budget = top, budget
 
     def run(self) -> None:
@@ -139,12 +139,12 @@ class Removal:
         Raises:
             OSError: the budget is spent, or the folder cannot be read.
         """
-        while self._pass(self._top, self._remove_folder):
+        while self._try_entries(self._top, self._remove_folder):
             pass
 
-    def _pass(self, folder: int, on_folder: Callable[[int, str], None]) -> bool:
-        """Try each entry of a folder once; return whether any is gone."""
-        gone = False
+    def _try_entries(self, folder: int, on_folder: Callable[[int, str], None]) -> int:
+        """Try to remove each entry of a folder once; return how many are gone."""
+        gone = 0
         with os.scandir(folder) as entries:
             for entry in entries:
                 self._budget.spend()
@@ -153,7 +153,7 @@ class Removal:
                         on_folder(folder, entry.name)
                     else:
                         _attempt(os.unlink, entry.name, dir_fd=folder)
-                    gone = True
+                    gone += 1
         return gone
 
     def _remove_folder(self, parent: int, name: str) -> None:
@@ -162,7 +162,7 @@ class Removal:
         except OSError:
             folder = _attempt(_open_permitted, parent, name)
             try:
-                self._pass(folder, self._move_up)
+                self._try_entries(folder, self._move_up)
             finally:
                 os.close(folder)
             _attempt(os.rmdir, name, dir_fd=parent)

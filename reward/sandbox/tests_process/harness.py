@@ -19,7 +19,7 @@ from typing import Any
 from reward.sandbox import lockdown, wire
 from reward.sandbox.code_process.jail import Jail
 from reward.sandbox.tests_process import checks, folders
-from reward.sandbox.tests_process.errors import Stopped, Unsupported
+from reward.sandbox.tests_process.errors import OutOfTime, Unsupported
 from reward.sandbox.tests_process.remote import Link
 from reward.worker_pool import forkserver, parent_death
 
@@ -92,7 +92,7 @@ def _verdict(job: dict[str, Any], link: Link) -> dict[str, Any]:
     """Run the tests; only their own end without an error is a pass."""
     try:
         checks.run(job, link)
-    except Stopped:
+    except OutOfTime:
         return {"value": {"passed": False, "timeout": True, "reason": "out of time"}}
     except Unsupported as error:
         return {"error": forkserver.printable(str(error))}
@@ -118,7 +118,7 @@ def _is_verdict(value: Any) -> bool:
 
 
 def _out_of_time(*_: object) -> None:
-    raise Stopped
+    raise OutOfTime
 
 
 def main(settings: str) -> None:

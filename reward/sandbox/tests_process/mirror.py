@@ -30,7 +30,7 @@ class Mirror(type):
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         """Make an object there."""
-        return OBJECTS.made(operate("call", cls, *args, **kwargs))
+        return OBJECTS.note_made(operate("call", cls, *args, **kwargs))
 
     def __getattr__(cls, name: str) -> Any:
         return attribute(cls, name)
@@ -181,9 +181,11 @@ def learn(number: int, description: Any) -> None:
     elif base == "coroutine":
         root = (RemoteCoroutine,)
     if base not in VALUES:
-        space = {each: OPERATORS[each] for each in operators if type(each) is str and each in OPERATORS}
-    bases = [each for each in map(OBJECTS.get, parents) if isinstance(each, Mirror)]
-    missing = [kind for kind in root if not any(issubclass(each, kind) for each in bases)]
+        space = {
+            operator: OPERATORS[operator] for operator in operators if type(operator) is str and operator in OPERATORS
+        }
+    bases = [parent for parent in map(OBJECTS.get, parents) if isinstance(parent, Mirror)]
+    missing = [kind for kind in root if not any(issubclass(base, kind) for base in bases)]
     space |= {"__slots__": (), "__module__": "solution", "__qualname__": "Object"}
     name = name if wire.is_name(name) else "Object"
     space["__qualname__"] = name
@@ -200,7 +202,7 @@ def resolve(content: Any, decode: Callable[[Any], Any]) -> Any:
     if type(content) is not list or len(content) != 3:
         raise WireError("no object")
     number, class_number, plain = content
-    if (known := OBJECTS.again(number)) is not None:
+    if (known := OBJECTS.take_back(number)) is not None:
         return known
     kind = OBJECTS.get(class_number)
     if not isinstance(kind, Mirror):

@@ -50,12 +50,12 @@ class Dependence:
 
     def has(self, node: ast.AST) -> bool:
         """Whether an expression, or a part of it, depends on the code by its names."""
-        calls = [each for each in walk(node) if isinstance(each, ast.Call) and function(each) == "len"]
-        counted = {id(each) for call in calls for each in call.args}  # of which the items do not matter
+        calls = [inner for inner in walk(node) if isinstance(inner, ast.Call) and function(inner) == "len"]
+        counted = {id(argument) for call in calls for argument in call.args}  # of which the items do not matter
         return any(
-            name in self.names or (f"{name}[]" in self.names and id(each) not in counted)
-            for each in walk(node)
-            if (name := _name(each))
+            name in self.names or (f"{name}[]" in self.names and id(inner) not in counted)
+            for inner in walk(node)
+            if (name := _name(inner))
         )
 
     def fails_in(self, node: ast.AST) -> bool:
@@ -74,8 +74,8 @@ class Dependence:
             if self._guards(parent, child):
                 return True
             if isinstance(parent, SCOPES):
-                nodes = (inner for each in _body(parent) for inner in shallow(each))
-                return any(_is_exit(each) and self._is_under(each, parent) for each in nodes)
+                nodes = (inner for statement in _body(parent) for inner in shallow(statement))
+                return any(_is_exit(inner) and self._is_under(inner, parent) for inner in nodes)
             child, parent = parent, self._parents.get(id(parent))
         return False
 
@@ -92,13 +92,13 @@ class Dependence:
         if isinstance(parent, (ast.If, ast.While, ast.IfExp)):
             return child is not parent.test and self.has(parent.test)
         if isinstance(parent, ast.BoolOp):
-            return any(self.has(each) for each in parent.values[: parent.values.index(child)])  # type: ignore[arg-type]
+            return any(self.has(value) for value in parent.values[: parent.values.index(child)])  # type: ignore[arg-type]
         if isinstance(parent, ast.Compare):
             return len(parent.ops) > 1 and self.has(parent)
         if isinstance(parent, (ast.For, ast.AsyncFor)):
             return child is not parent.iter and bool(_bound(parent.iter) & self.names)
         if isinstance(parent, (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)):
-            return any(self.has(part) for each in parent.generators for part in (each.iter, *each.ifs))
+            return any(self.has(part) for generator in parent.generators for part in (generator.iter, *generator.ifs))
         if isinstance(parent, ast.Try):
             return child in parent.handlers or child in parent.finalbody
         if isinstance(parent, ast.Match):
@@ -148,16 +148,16 @@ class Dependence:
             self.names |= _parameters(node)
 
     def _spread_call(self, node: ast.Call) -> None:
-        given = [*node.args, *(word.value for word in node.keywords)]
+        given = [*node.args, *(keyword.value for keyword in node.keywords)]
         depends = any(map(self.has, given))
         if depends and (name := function(node)):
-            for each in self._nodes:
-                if isinstance(each, Function) and each.name == name:
-                    self.names |= _parameters(each)
+            for inner in self._nodes:
+                if isinstance(inner, Function) and inner.name == name:
+                    self.names |= _parameters(inner)
         if isinstance(node.func, ast.Attribute) and (depends or self.decides(node)):  # items.append(f(1))
             self.names |= _bound(node.func.value)
         if self.has(node.func):  # which may change what it is given, or is to change it
-            self.names |= {name for each in given for name in _given(each)}
+            self.names |= {name for argument in given for name in _given(argument)}
 
 
 def _is_exit(node: ast.AST) -> bool:
@@ -176,7 +176,7 @@ def _name(node: ast.AST) -> str:
 
 def _bound(node: ast.AST | None) -> set[str]:
     """Return the variables and attributes that a target, or what a method changes, is made of."""
-    return {_name(each) for each in walk(node)} - {"", "self", "cls"} if node is not None else set()
+    return {_name(inner) for inner in walk(node)} - {"", "self", "cls"} if node is not None else set()
 
 
 def _given(node: ast.AST) -> set[str]:
@@ -184,15 +184,15 @@ def _given(node: ast.AST) -> set[str]:
     if isinstance(node, (ast.Name, ast.Attribute)):
         return _bound(node)
     if isinstance(node, (ast.List, ast.Tuple, ast.Set, ast.Dict, ast.Starred)):
-        return {name for each in ast.iter_child_nodes(node) for name in _given(each)}
+        return {name for inner in ast.iter_child_nodes(node) for name in _given(inner)}
     if isinstance(node, ast.Subscript):
         return {f"{name}[]" for name in _bound(node.value)}
-    functions = {id(each.func) for each in ast.walk(node) if isinstance(each, ast.Call)}
-    return {f"{name}[]" for each in ast.walk(node) if id(each) not in functions for name in {_name(each)} - {""}}
+    functions = {id(inner.func) for inner in ast.walk(node) if isinstance(inner, ast.Call)}
+    return {f"{name}[]" for inner in ast.walk(node) if id(inner) not in functions for name in {_name(inner)} - {""}}
 
 
 def _parameters(node: ast.FunctionDef | ast.AsyncFunctionDef) -> set[str]:
-    return {each.arg for each in ast.walk(node.args) if isinstance(each, ast.arg)} - {"self", "cls"}
+    return {inner.arg for inner in ast.walk(node.args) if isinstance(inner, ast.arg)} - {"self", "cls"}
 
 
 def is_own(error: BaseException, tests: str, names: set[str]) -> bool:

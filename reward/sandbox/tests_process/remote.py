@@ -18,7 +18,7 @@ from reward.sandbox.free_names import is_of_library
 from reward.sandbox.objects import ERRORS, OBJECTS
 from reward.sandbox.operators import take
 from reward.sandbox.records import Records, SharedContainers
-from reward.sandbox.tests_process.errors import CodeError, Stopped, Unsupported
+from reward.sandbox.tests_process.errors import CodeError, OutOfTime, Unsupported
 from reward.sandbox.tests_process.interpreter import InterpreterState, raise_precision
 from reward.sandbox.tests_process.mirror import Mirror, RemoteError, encode_content, learn, plain_error, resolve
 from reward.sandbox.tests_process.randomness import Randomness
@@ -54,7 +54,7 @@ class Link:
     def stop(self, *_: object) -> None:
         """End the run; the alarm's handler."""
         self._stopped = True
-        raise Stopped
+        raise OutOfTime
 
     def refuse(self, reason: str) -> Exception:
         """Return the error for tests that cannot be run here."""
@@ -65,12 +65,12 @@ class Link:
         """Say what decided the run, whatever the tests made of it.
 
         Raises:
-            Stopped: the time was over.
+            OutOfTime: the time was over.
             CodeError: the code's process had ended.
             Unsupported: the tests asked for what cannot be done.
         """
         if self._stopped:
-            raise Stopped
+            raise OutOfTime
         if self._ended:
             raise CodeError(self._ended)
         if self._refused is not None:
@@ -79,8 +79,8 @@ class Link:
     def is_of_code(self, error: BaseException | None) -> bool:
         """Whether an exception came from the code, or was raised while handling one that did."""
         seen: list[BaseException] = []
-        while error is not None and all(error is not each for each in seen):
-            if any(error is each for each in self.errors):
+        while error is not None and all(error is not earlier for earlier in seen):
+            if any(error is known for known in self.errors):
                 return True
             seen.append(error)
             error = error.__cause__ or error.__context__
@@ -131,7 +131,7 @@ class Link:
             if type(changed) is not dict:
                 raise self._end("no answer")
             self.changed |= bool(changed)
-            after = {int(number): self.value(each) for number, each in changed.items() if number.isdecimal()}
+            after = {int(number): self.value(value) for number, value in changed.items() if number.isdecimal()}
             for number in () if self.frozen else after.keys() & {*range(len(values))}:
                 wire.overwrite(values[number], after[number])
             if type(kept := reply.get("kept")) is dict and not self.frozen:  # else the code has its own
@@ -184,7 +184,7 @@ class Link:
         if isinstance(value, type) and value in ERRORS.values():
             return {"error_type": value.__name__}
         if isinstance(value, tuple) and hasattr(value, "_fields"):
-            items = [wire.encode(each, self._keep, depth - 1) for each in value]
+            items = [wire.encode(item, self._keep, depth - 1) for item in value]
             return {"namedtuple": [type(value).__name__, list(value._fields), items]}
         if isinstance(value, Iterator) and type(value).__module__ in ("builtins", "itertools"):
             self._callables.append(partial(take, value))
@@ -230,7 +230,7 @@ class Link:
         number, content = reply["callback"], reply.get("args")
         if type(number) is not int or not 0 <= number < len(self._callables) or type(content) is not list:
             raise self._end("no answer")
-        args = [self.value(each) for each in content]
+        args = [self.value(item) for item in content]
         names = reply.get("names") or []
         if type(names) is not list or not all(map(wire.is_name, names)) or len(names) > len(args):
             raise self._end("no answer")

@@ -47,7 +47,7 @@ class Runner:
         setup_class = getattr(kind, "setup_class", None)
         if setup_class is not None:
             setup_class()
-        for name in [name for each in reversed(kind.__mro__) for name in vars(each)]:
+        for name in [name for base in reversed(kind.__mro__) for name in vars(base)]:
             method = getattr(kind, name, None)
             if name.startswith("Test") and isinstance(method, type) and not isinstance(method, Mirror):
                 self._class(method)
@@ -123,10 +123,10 @@ class Runner:
 
 def _parameters(names: Any, values: Any) -> list[dict[str, Any]]:
     """Return the sets of parameters of one ``pytest.mark.parametrize``."""
-    words = [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
+    parameters = [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
     sets = []
     for value in values:
         if type(value).__name__ == "ParameterSet":  # pytest.param
-            value = value.values if len(words) > 1 else value.values[0]
-        sets.append(dict(zip(words, value if len(words) > 1 else [value], strict=True)))
+            value = value.values if len(parameters) > 1 else value.values[0]
+        sets.append(dict(zip(parameters, value if len(parameters) > 1 else [value], strict=True)))
     return sets

@@ -106,9 +106,9 @@ def run(job: dict[str, Any], link: Link) -> None:
     space = link.records.space = module.__dict__
     space.update({"__builtins__": builtins, instrument.ENTERED: entered.add})
     space[instrument.CHECKED] = partial(count_check, checked, vacuous, entered)
-    space |= {instrument.EACH: partial(over_items, vacuous), instrument.ORDERED: compare_by_order}
-    space |= {instrument.FAILED: failures.note, instrument.HANDLED: failures.handled}
-    space[instrument.SWALLOWED] = failures.swallowed
+    space |= {instrument.OVER_ITEMS: partial(over_items, vacuous), instrument.ORDERED: compare_by_order}
+    space |= {instrument.FAILED: failures.note, instrument.HANDLED: failures.forget_handled}
+    space[instrument.SWALLOWED] = failures.forget_swallowed
     space.update({name: value for name, value in code.items() if name in plan.asked})
     _libraries(plan.asked - free_names.BUILTINS - code.keys(), space)
     if plan.before:
@@ -125,10 +125,10 @@ def run(job: dict[str, Any], link: Link) -> None:
         threading: Any = importlib.import_module("threading")
         threading.excepthook = failures.note_of_thread
     _execute(compile(plan.run, "tests.py", "exec"), space)
-    own = {name: value for name, value in space.items() if present.get(name) is not value}
-    if plan.entry and callable(own.get("check")) and "check" not in plan.called_at_top:
-        finish(own["check"](candidate))
-    Runner(link).run(own.values())
+    defined = {name: value for name, value in space.items() if present.get(name) is not value}
+    if plan.entry and callable(defined.get("check")) and "check" not in plan.called_at_top:
+        finish(defined["check"](candidate))
+    Runner(link).run(defined.values())
     _join_threads()
     if "atexit" in plan.modules:
         atexit._run_exitfuncs()
@@ -253,9 +253,9 @@ def _libraries(missing: set[str], space: dict[str, Any]) -> None:
 
 def _solution(code: dict[str, Any], space: dict[str, Any], plan: Plan) -> None:
     """Make the module that the tests may import; what the setup defines there is the setup's."""
-    own = {node.name for node in plan.before if isinstance(node, (*source.Function, ast.ClassDef))}
+    of_setup = {node.name for node in plan.before if isinstance(node, (*source.Function, ast.ClassDef))}
     module = Solution("solution")
-    module.__dict__.update({**code, **{name: space[name] for name in own & space.keys()}})
+    module.__dict__.update({**code, **{name: space[name] for name in of_setup & space.keys()}})
     sys.modules["solution"] = module
 
 

@@ -38,7 +38,7 @@ def mmlu(path: Path) -> Tally:
     """Ask which letter a row's answer is, as a number and as the text that a table makes of it."""
     tally = Tally("MMLU's STEM rows, their letters")
     for row in lines(path):
-        choices = [str(each) for each in row["choices"]]
+        choices = [str(choice) for choice in row["choices"]]
         for truth in (row["answer"], str(row["answer"])):
             ours = choice.wanted(truth, {"choices": choices})
             tally.add(float(ours == string.ascii_uppercase[int(truth)]), 1.0, f"{choices} {truth!r}")

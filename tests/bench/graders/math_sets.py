@@ -105,6 +105,6 @@ def plain_answer(row: dict[str, Any]) -> str | None:
 def own_answers(paths: list[Path]) -> Tally:
     """Every answer of a set in a box, in Minerva's form and in Chinese, as a response to itself."""
     forms = ("So \\boxed{{{0}}}.", "The final answer is ${0}$. I hope it is correct.", "答案是${0}$。")
-    found = [truth for path in paths for row in lines(path) if (truth := plain_answer(row))]
-    cases: list[Case] = [("math", form.format(truth), truth, 1.0) for truth in found for form in forms]
+    answers = [truth for path in paths for row in lines(path) if (truth := plain_answer(row))]
+    cases: list[Case] = [("math", form.format(truth), truth, 1.0) for truth in answers for form in forms]
     return compare("own answers of " + ", ".join(path.parent.name for path in paths), cases)

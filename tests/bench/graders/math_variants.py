@@ -19,7 +19,7 @@ EQUAL: dict[str, Rewrite] = {
     "a decimal point": lambda text: f"{text}.0" if re.fullmatch(r"-?\d+", text) else text,
     "a slash": lambda text: FRACTION.sub(r"\1\2/\3", text) if FRACTION.fullmatch(text) else text,
     "a fraction not reduced": lambda text: (
-        FRACTION.sub(lambda found: f"{found[1]}\\frac{{{2 * int(found[2])}}}{{{2 * int(found[3])}}}", text)
+        FRACTION.sub(lambda match: f"{match[1]}\\frac{{{2 * int(match[2])}}}{{{2 * int(match[3])}}}", text)
         if FRACTION.fullmatch(text)
         else text
     ),
@@ -33,7 +33,7 @@ EQUAL: dict[str, Rewrite] = {
 
 def _digit(text: str) -> str:
     """Another last digit."""
-    return re.sub(r"\d(?=\D*$)", lambda found: str((int(found[0]) + 3) % 10), text)
+    return re.sub(r"\d(?=\D*$)", lambda match: str((int(match[0]) + 3) % 10), text)
 
 
 WRONG: dict[str, Callable[[str, str], str]] = {

@@ -78,11 +78,11 @@ def ask(peer: Peer, copies: Path, questions: Sequence[Any]) -> list[float]:
         "PYTHONPATH": os.pathsep.join(paths),
         "NLTK_DATA": str((copies / "nltk_data").resolve()),
     }
-    asked = "".join(json.dumps(each) + "\n" for each in questions)
+    asked = "".join(json.dumps(question) + "\n" for question in questions)
     done = subprocess.run(
         [*command, "-c", source], input=asked, capture_output=True, text=True, check=False, env=environment
     )
-    scores = [float(each) for each in done.stdout.split()]
+    scores = [float(score) for score in done.stdout.split()]
     if len(scores) != len(questions):
         raise SystemExit(f"{peer.name}: {len(scores)} answers to {len(questions)}: {done.stderr.strip()[-500:]}")
     return scores

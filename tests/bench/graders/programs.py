@@ -110,4 +110,4 @@ def _lived(truth: dict[str, Any]) -> dict[str, Any]:
     if "fn_name" not in truth:
         return truth
     inputs = ["\n".join(map(json.dumps, arguments)) for arguments in truth["inputs"]]
-    return {**truth, "inputs": inputs, "outputs": [json.dumps(each) for each in truth["outputs"]]}
+    return {**truth, "inputs": inputs, "outputs": [json.dumps(output) for output in truth["outputs"]]}

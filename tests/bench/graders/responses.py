@@ -42,14 +42,14 @@ def gaokao(folder: Path) -> Tally:
 
 def apps(folder: Path) -> list[Tally]:
     """Rows of APPS with their own solutions, and with programs of a model and the verdicts that CodeRL publishes."""
-    own: list[Case] = []
+    solutions: list[Case] = []
     generated: list[Case] = []
     for task in sorted((folder / CODERL).iterdir()):
         tests = (task / "input_output.json").read_text(encoding="utf-8")
-        own += [("code", f"```python\n{code}\n```", tests, 1.0) for code in _json(task / "solutions.json")]
+        solutions += [("code", f"```python\n{code}\n```", tests, 1.0) for code in _json(task / "solutions.json")]
         for name in ("gen_solutions.json", "baseline_solutions.json"):
             generated += [
-                ("code", f"```python\n{each['code']}\n```", tests, float(each["result"] is True))
-                for each in _json(task / name)
+                ("code", f"```python\n{program['code']}\n```", tests, float(program["result"] is True))
+                for program in _json(task / name)
             ]
-    return [compare("APPS, own solutions", own), compare("APPS, CodeRL's programs and their verdicts", generated)]
+    return [compare("APPS, own solutions", solutions), compare("APPS, CodeRL's programs and their verdicts", generated)]

@@ -75,11 +75,11 @@ F1 = (
 def pairs(folder: Path) -> list[tuple[str, str]]:
     """Return different pairs of truth and response."""
     models = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))]
-    found = []
+    answers = []
     for key, truth in list(models[0].items())[::EVERY]:
         others = [model.get(key) for model in models[1:]] + [rewrite(truth) for rewrite in REWRITTEN.values()]
-        found += [(truth, other) for other in others if truth and other]
-    return list(dict.fromkeys(found))
+        answers += [(truth, other) for other in others if truth and other]
+    return list(dict.fromkeys(answers))
 
 
 def compared(copies: Path, folder: Path) -> list[Tally]:

@@ -10,14 +10,14 @@ from tests.bench.graders.tally import Case
 
 def _verdicts(score: Callable[[str, str], Any], asked: Iterable[tuple[str, str]]) -> list[float]:
     """The verdicts; a scorer that breaks says 0. Their time limits are signals, so this is for the main thread."""
-    found = []
+    scores = []
     for response, truth in asked:
         with contextlib.redirect_stdout(io.StringIO()):
             try:
-                found.append(float(score(response, truth)))
+                scores.append(float(score(response, truth)))
             except Exception:
-                found.append(0.0)
-    return found
+                scores.append(0.0)
+    return scores
 
 
 def math(rewritten: list[tuple[str, str, float]]) -> dict[str, list[Case]]:

@@ -53,8 +53,8 @@ def block(language: str, content: str, fence: str = "```") -> str:
     ],
 )
 def test_the_code_is_found(response) -> None:
-    found = fences.code(response).replace("\r\n", "\n")
-    assert found.startswith(CODE.rstrip())
+    extracted = fences.code(response).replace("\r\n", "\n")
+    assert extracted.startswith(CODE.rstrip())
     assert compute_score("code", response, "assert f(1) == 2", {})["score"] == 1.0
 
 

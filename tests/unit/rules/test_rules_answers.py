@@ -90,7 +90,7 @@ def test_rows_of_mmlu_whose_choices_are_numbers_and_labels_of_arc() -> None:
         for row in (mmlu, arc):
             made = rows.normalise(row, index, "train", "", lambda *note: notes.append(note))
             truth, extra = made["reward_model"]["ground_truth"], made["extra_info"]
-            scores = [score(made["data_source"], f"The answer is ({each}).", truth, **extra) for each in "ABCD"]
+            scores = [score(made["data_source"], f"The answer is ({letter}).", truth, **extra) for letter in "ABCD"]
             assert scores == [float(i == right) for i in range(4)], row
             by_text = score(made["data_source"], f"The answer is {numbers[right]}.", truth, **extra)
             assert by_text == 1.0, row

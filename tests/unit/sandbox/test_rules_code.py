@@ -186,20 +186,20 @@ def test_no_key_and_no_test_can_be_read(monkeypatch, tmp_path) -> None:
     )
     spy = f"""
 import gc, os, sys
-found = []
+leaked = []
 for name, value in os.environ.items():
     if "KEY" in name or "secret" in value:
-        found.append(name)
+        leaked.append(name)
 for path in {closed!r}:
     try:
-        found.append(open(path).read())
+        leaked.append(open(path).read())
     except OSError:
         pass
-for each in gc.get_objects():
-    if isinstance(each, dict) and "tests" in each and "code" in each:
-        found.append("the tests")
+for kept in gc.get_objects():
+    if isinstance(kept, dict) and "tests" in kept and "code" in kept:
+        leaked.append("the tests")
 def f(x):
-    return found
+    return leaked
 """
     assert run(spy, "assert f(0) == []")["score"] == 1.0
 

@@ -15,19 +15,19 @@ libc.sbrk.restype = ctypes.c_void_p
 source, sink = os.pipe()
 WANTED = re.compile(b"[a]ssert f.{4,12}[=]= ([0-9]+)")
 def search():
-    found, seen = [], set()
+    leaked, seen = [], set()
     for start in (id(object()), id(os), id([0] * 100000), libc.sbrk(0) - 1):
         for step in (-4096, 4096):
             page, missed = start & ~4095, 0
             while missed < 20000 and len(seen) < 60000:
                 if page not in seen and libc.write(sink, ctypes.c_void_p(page), ctypes.c_size_t(4096)) == 4096:
                     seen.add(page)
-                    found += WANTED.findall(os.read(source, 4096))
+                    leaked += WANTED.findall(os.read(source, 4096))
                     missed = 0
                 else:
                     missed += 1
                 page += step
-    return len(found), len(seen)
+    return len(leaked), len(seen)
 FOUND, PAGES = search()
 def f(x):
     return 2 if {condition} else 7

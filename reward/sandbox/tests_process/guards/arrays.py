@@ -25,24 +25,24 @@ def _empty_array() -> Any:
 
     class Empty(numpy.ndarray):
         def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
-            is_vacuous = any(isinstance(each, Vacuous) for each in inputs)
-            is_other = any(isinstance(each, Different) for each in inputs)
+            is_vacuous = any(isinstance(operand, Vacuous) for operand in inputs)
+            is_other = any(isinstance(operand, Different) for operand in inputs)
             if ufunc.__name__ in COMPARISONS:
-                is_vacuous = any(numpy.size(each) for each in inputs)
+                is_vacuous = any(numpy.size(operand) for operand in inputs)
                 is_other = is_vacuous and ufunc.__name__ in ("equal", "not_equal")
-            if ufunc is numpy.subtract and any(numpy.size(each) for each in inputs):
+            if ufunc is numpy.subtract and any(numpy.size(operand) for operand in inputs):
                 raise AssertionError("an empty array less what is not empty")
             is_total = ufunc is numpy.logical_and or (is_other and ufunc in (numpy.logical_or, numpy.add))
             if is_vacuous and is_total and method == "reduce":
                 raise AssertionError(FAULT)
-            plain = [plain_of(each) for each in inputs]
+            plain = [plain_of(operand) for operand in inputs]
             options |= {"out": tuple(map(plain_of, options["out"]))} if options.get("out") else {}
             result = getattr(ufunc, method)(*plain, **options)
             is_empty = isinstance(result, numpy.ndarray) and not result.size
             return result.view(Different if is_other else Vacuous if is_vacuous else Empty) if is_empty else result
 
         def __array_function__(self, function: Any, types: Any, args: Any, options: Any) -> Any:
-            if function.__name__ in COUNTERS and any(isinstance(each, Different) for each in args):
+            if function.__name__ in COUNTERS and any(isinstance(argument, Different) for argument in args):
                 raise AssertionError(FAULT)
             return super().__array_function__(function, types, args, options)
 

@@ -35,7 +35,7 @@ READABLE = {  # classes that a pickle may name
 
 def guards(link: Link, sources: list[str]) -> dict[str, Callable[..., Any]]:
     """Return ``eval``, ``exec`` and ``compile`` for tests with these sources."""
-    texts = {node.value for each in sources for node in ast.walk(ast.parse(each)) if isinstance(node, ast.Constant)}
+    texts = {node.value for text in sources for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Constant)}
     texts = {text.strip() for text in texts if isinstance(text, str)}
 
     def is_own(source: Any) -> bool:
