@@ -1,6 +1,7 @@
 """``--reward_fn``: a reward function of the user's, from ``path.py[:name]`` or ``module:name``."""
 
 import asyncio
+import functools
 import importlib
 import inspect
 import math
@@ -52,6 +53,12 @@ def load(spec: str) -> Function:
         raise RewardFunctionError(f"--reward_fn {shown(spec)}: no function {shown(name)} there; {there}")
     _check_signature(spec, function)
     return function  # type: ignore[no-any-return]
+
+
+@functools.lru_cache(maxsize=8)
+def load_once(spec: str) -> Function:
+    """Return the function as ``load``, which imports its module each time."""
+    return load(spec)
 
 
 def _absent(error: BaseException, place: str) -> bool:

@@ -14,7 +14,7 @@ from typing import Any
 
 from reward import custom
 from reward.composite import combine as combining
-from reward.composite.components import COMPONENTS, Sample, rule_score
+from reward.composite.components import COMPONENTS, Sample, rule_score, rule_score_by_function
 from reward.support.errors import GraderFailed, GraderTimeout, RewardError
 from reward.support.secret import scrub
 
@@ -147,7 +147,7 @@ def composite_keys(composite: str) -> tuple[str, ...]:
 
 
 async def _ask(name: str, sample: Sample, options: Mapping[str, Any]) -> Mapping[str, float]:
-    component = COMPONENTS[name]
+    component = rule_score_by_function if "function" in options else COMPONENTS[name]
     if inspect.iscoroutinefunction(component):
         return await component(sample, options)  # type: ignore[no-any-return]
     return await asyncio.to_thread(component, sample, options)  # type: ignore[arg-type]
@@ -178,7 +178,7 @@ async def compute_by_function(
     Raises:
         RewardFunctionError: the function cannot be loaded here.
     """
-    _function(reward_fn)
+    custom.load_once(reward_fn)
     try:
         result = await function_score(data_source, solution_str, ground_truth, extra_info, reward_fn=reward_fn)
         _tell_of_keys({*keys, "score"}, result.keys() - BESIDE, data_source, extra_info)
@@ -214,14 +214,9 @@ async def function_score(
         Exception: whatever it raises.
     """
     return await custom.call(
-        _function(reward_fn),
+        custom.load_once(reward_fn),
         data_source=data_source,
         solution_str=response,
         ground_truth=ground_truth,
         extra_info=own_extra(extra_info),
     )
-
-
-@functools.lru_cache(maxsize=8)
-def _function(reward_fn: str) -> custom.Function:
-    return custom.load(reward_fn)

@@ -1,13 +1,17 @@
 """What a composite reward can be made of: one function a component, from a sample to its raw value."""
 
+import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from reward import custom
 from reward.rules import RULES, format, length, no_rule, repetition
 from reward.rules.rule import Outcome
 from reward.support.errors import GraderFailed, UnknownSource
+from reward.support.secret import scrub
 
+logger = logging.getLogger(__name__)
 Options = Mapping[str, Any]
 Values = Mapping[str, float]  # under ``score`` the raw value; perhaps ``timeout`` and ``unscored``
 
@@ -37,6 +41,22 @@ def rule_score(sample: Sample, options: Options | None = None) -> Values:
     if isinstance(outcome, Outcome):
         return {"score": outcome.score, "timeout": float(outcome.timeout)}
     return {"score": outcome}
+
+
+async def rule_score_by_function(sample: Sample, options: Options) -> Values:
+    """Score with a function of the user's in the place of the rules; ``options.function`` names it.
+
+    Raises:
+        RewardFunctionError: it cannot be loaded here.
+        GraderFailed: it raises, or returns what is no score.
+    """
+    function = custom.load_once(options["function"])
+    row = {"data_source": sample.data_source, "solution_str": sample.response, "ground_truth": sample.ground_truth}
+    try:
+        return await custom.call(function, **row, extra_info=sample.extra_info)
+    except Exception as error:
+        logger.error("--reward_fn %s gives no score: %s", options["function"], scrub(repr(error)))
+        raise GraderFailed(f"the reward function: {scrub(repr(error))}") from error
 
 
 def format_score(sample: Sample, options: Options) -> Values:

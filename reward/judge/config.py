@@ -188,7 +188,8 @@ def load(file: Path, flags: Mapping[str, Any]) -> JudgeConfig:
         faults = _together(read, label)
     if read is None or faults:
         raise ConfigError(*faults)
-    return JudgeConfig(**vars(read))
+    model = read.model if read.base_url else PROVIDERS[read.api_type].full_name(read.model)
+    return JudgeConfig(**vars(read) | {"model": model})
 
 
 def _read(file: Path) -> dict[str, Any]:

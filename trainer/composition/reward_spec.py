@@ -42,9 +42,11 @@ def composite(settings: Settings, judge: str = "", model: str = "") -> dict[str,
     """Return the section ``composite_reward`` with what its components need to know of the run.
 
     The length penalty's limit is that of responses, unless one is given. ``judge`` and ``model`` are the judge and the
-    reward model, as JSON.
+    reward model, as JSON. A function of the user's is its ``rule_score``.
     """
     section = dict(settings.reward.section)
+    if settings.reward.by_function:
+        section["options"] = {**(section.get("options") or {}), "rule_score": {"function": reward_fn(settings)}}
     if "length_penalty" in json.dumps(section):
         options = dict(section.get("options") or {})
         limit = {"limit": settings.integer("MAX_RESPONSE_LENGTH")}

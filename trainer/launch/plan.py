@@ -73,10 +73,12 @@ def _reward(settings: Settings, plan: RunPlan) -> str:
         return of_turns
     by_judge = f"judge {plan.judge.endpoints[0]}" if plan.judge else ""
     model = settings.text("REWARD_MODEL_PATH") + reward_placement.describe(settings, plan.reward_model)
-    names = {"rule_score": "rules", "rm_score": model, "judge_score": by_judge, "env_score": of_turns}
+    function = f"the function {settings.text('REWARD_FN')}"
+    rules = function if settings.reward.by_function else "rules"
+    names = {"rule_score": rules, "rm_score": model, "judge_score": by_judge, "env_score": of_turns}
     return {
         "rule": "rule functions, by the data_source of a row (reward/rules/__init__.py)",
-        "function": f"the function {settings.text('REWARD_FN')}",
+        "function": function,
         "judge": by_judge,
         "model": f"reward model {model}",
         "composite": " + ".join(

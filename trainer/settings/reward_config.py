@@ -31,11 +31,12 @@ class RewardChoice:
     weights: Mapping[str, float] = field(default_factory=dict)
     faults: tuple[str, ...] = ()
     section: Mapping[str, Any] = field(default_factory=dict)
+    by_function: bool = False  # of the user's: alone, or as a composite's rule_score
 
     @property
     def by_rule(self) -> bool:
         """Whether the kit's rules score the rows, by their data_source."""
-        return self.kind == "rule" or "rule_score" in self.weights
+        return self.kind == "rule" or ("rule_score" in self.weights and not self.by_function)
 
     @property
     def by_model(self) -> bool:
@@ -60,11 +61,11 @@ def choose(values: Mapping[str, Value], file: Path = FILE) -> RewardChoice:
         fault = f"--env: the environment's rewards are the reward: leave out {' and '.join(others)}"
         fault += f", or weigh it beside env_score: composite_reward in config/{file.name}" * (not function)
         return RewardChoice("environment", faults=(*[fault] * bool(others), *faults))
-    if function:
+    if function and not on:
         others = ["--use_api_reward"] * judge + ["--reward_model"] * model
-        others += [f"composite_reward in config/{file.name}"] * on
-        fault = f"--reward_fn scores alone: leave out {' and '.join(others)}, or combine the scores in the function"
-        return RewardChoice("function", faults=(*[fault] * bool(others), *faults))
+        fault = f"--reward_fn scores alone: leave out {' and '.join(others)}, or weigh it beside them as rule_score: "
+        fault += f"composite_reward in config/{file.name}"
+        return RewardChoice("function", faults=(*[fault] * bool(others), *faults), by_function=True)
     if on:
         return _composite(content["composite_reward"], section, faults, values, file)
     if judge and model:
@@ -85,10 +86,13 @@ def _composite(
             faults.append(f"{where}.{name} is {shown(weight)}: add {flag}, or set it to 0")
         elif not weight and values.get(env, without) != without:
             faults.append(f"{flag}: its weight, {where}.{name}, is 0; raise it, or leave the flag out")
+    function = bool(values["REWARD_FN"])
+    if function and isinstance(weights, Mapping) and not weights.get("rule_score"):
+        faults.append(f"--reward_fn: its weight, {where}.rule_score, is 0; raise it, or leave the flag out")
     if values.get("ENV_NAME") and isinstance(weights, Mapping) and weights.get("rule_score"):
         faults.append(f"{where}.rule_score: no rule knows an environment's episodes; set it to 0")
     if section is None:
-        return RewardChoice("composite", faults=tuple(faults))
+        return RewardChoice("composite", faults=tuple(faults), by_function=function)
     used = {name: float(section.weights[name]) for name in NAMES if section.weights.get(name)}
     if not used and not faults:
         faults.append(f"{where}: all are 0; give at least one of {', '.join(NAMES)} a weight")
@@ -100,4 +104,4 @@ def _composite(
                 f"another: {raw['scale']['rm_score']!r}; leave one of them out"
             )
         kept["scale"] = {**kept.get("scale", {}), "rm_score": "zscore"}
-    return RewardChoice("composite", used, tuple(faults), {"weights": used, **kept})
+    return RewardChoice("composite", used, tuple(faults), {"weights": used, **kept}, function)

@@ -2,6 +2,7 @@
 
 import importlib
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Protocol
@@ -119,6 +120,10 @@ class Known:
     keys: tuple[str, ...]  # env vars, the first one that is set counts
     models: tuple[str, ...]  # examples
     base_url_env: str  # env var of the provider's SDK for another address
+
+    def full_name(self, model: str) -> str:
+        """Return an example's name with its date, without which people write it and the provider does not take it."""
+        return next((name for name in self.models if re.sub(r"-\d{8}$", "", name) == model), model)
 
 
 def _known(name: str, adapter: str, models: tuple[str, ...], base_url_env: str) -> Known:

@@ -166,6 +166,23 @@ def test_going_on_without_the_judge_needs_another_reward(tmp_path, monkeypatch, 
     assert all("at_limit: continue: the judge is the only reward; take at_limit: stop" in fault for fault in found)
 
 
+@pytest.mark.parametrize(
+    ("name", "address", "model"),
+    [
+        ("claude-3-haiku", "", "claude-3-haiku-20240307"),
+        ("claude-3-sonnet", "", "claude-3-sonnet-20240229"),
+        ("claude-3-haiku-20240307", "", "claude-3-haiku-20240307"),
+        ("claude-sonnet-4-5", "", "claude-sonnet-4-5"),
+        ("claude-3-haiku", "https://proxy.example", "claude-3-haiku"),
+    ],
+)
+def test_a_models_name_without_its_date(name, address, model) -> None:
+    """As the manual has it; another server's names are its own."""
+    config = load(judge.FILE, {"api_type": "claude", "model": name, "base_url": address})
+    assert config.model == model
+    assert (config.price(config.endpoints[0]) is None) == ("2024" not in model)
+
+
 def test_each_endpoint_is_tried_and_the_one_at_fault_is_named(monkeypatch, tmp_path) -> None:
     """As well as the cache, before anything is asked in earnest."""
     monkeypatch.setenv("JUDGE_API_KEY", KEY)

@@ -72,3 +72,27 @@ def test_until_all_are_scored_there_is_no_z_score(tmp_path, monkeypatch) -> None
     assert {(row["score"], row["error"]) for row in found} == {(None, score.PENDING)}
     monkeypatch.undo()
     assert scored(tmp_path / "a.jsonl", tmp_path / "out")[0]["score"] is not None
+
+
+@pytest.mark.parametrize("kind", ["def", "async def"])
+def test_a_function_of_ones_own_as_rule_score(tmp_path, kind) -> None:
+    """Beside another component; what it cannot judge is unscored, and its other numbers are no parts."""
+    (tmp_path / "mine.py").write_text(
+        f"{kind} compute_score(data_source, solution_str, ground_truth, extra_info=None):\n"
+        "    if data_source == 'odd':\n        raise KeyError('nothing to go by')\n"
+        "    if data_source == 'none':\n        return {'score': 0.0, 'unscored': 1.0}\n"
+        "    return {'score': 2.0 * (solution_str == ground_truth), 'beside': 5.0}\n"
+    )
+    section = {
+        "weights": {"rule_score": 0.5, "length_penalty": 1.0},
+        "options": {**PLAIN["options"], "rule_score": {"function": f"{tmp_path}/mine.py"}},
+    }
+    rows = [{"response": text, "ground_truth": "4", "data_source": "mine"} for text in ("4", "5")]
+    rows += [{**rows[0], "data_source": name} for name in ("odd", "none")]
+    right, wrong, broken, unjudged = scored(write(tmp_path / "a.jsonl", rows), tmp_path / "out", section)
+    assert (right["rule_score"], right["score"]) == (2.0, 1.0 - 0.025)
+    assert (wrong["rule_score"], wrong["score"]) == (0.0, -0.025)
+    assert (broken["score"], broken["unscored"], broken["rule_score"]) == (None, 1.0, None)
+    assert broken["error"] == "rule_score: GraderFailed: the reward function: KeyError('nothing to go by')"
+    assert (unjudged["score"], unjudged["unscored"]) == (None, 1.0)
+    assert right.keys() == broken.keys() and "beside" not in right

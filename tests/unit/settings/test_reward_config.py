@@ -25,7 +25,8 @@ COMPOSITES = [
     ({"format_score": 1}, {"ENV_NAME": "taxi"}, "composite", "--env NAME: its weight, "),
     ({"env_score": 1, "rule_score": 1}, {"ENV_NAME": "taxi"}, "composite", "rule_score: no rule knows an environment"),
     ({"env_score": 1}, {"ENV_NAME": "taxi", "REWARD_FN": "a.py"}, "environment", "leave out --reward_fn"),
-    ({"rule_score": 1}, {"REWARD_FN": "a.py"}, "function", "--reward_fn scores alone: leave out composite_reward in"),
+    ({"rule_score": 1, "format_score": 0.2}, {"REWARD_FN": "a.py"}, "composite", None),
+    ({"format_score": 1}, {"REWARD_FN": "a.py"}, "composite", "--reward_fn: its weight, "),
 ]
 
 
