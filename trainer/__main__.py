@@ -156,6 +156,7 @@ def run_once(settings: Settings, head_node: HeadNode) -> int:
         say(f"held-out {before.name}: {before} before, {after} after {progress.steps} steps")
     say(f"the trained model: {folder}")
     say(f"the report: {run.folder / 'report.html'}")
+    say(f"next: {run.command('chat', settings)}, {run.command('eval', settings)}")
     return 0
 
 

@@ -73,6 +73,7 @@ def main_run(output, strangers) -> dict[str, object]:
     found = summary(output, "main")
     before_and_after = f"{found['accuracy_before']:.1%} before, {found['accuracy_after']:.1%} after"
     assert f"held-out accuracy: {before_and_after}" in result.out
+    assert "next: ./train.sh chat main " in result.out
     return found
 
 

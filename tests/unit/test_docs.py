@@ -37,6 +37,7 @@ OF_OTHERS = {
 }
 # Names of a reader's own files, and of files of other projects.
 OF_READERS = {
+    "reward_functions.py",
     "mine.py",
     "path.py",
     "testing_util.py",

@@ -68,9 +68,10 @@ def _explained_variance(curves: Curves) -> str:
 
 
 def _truncated(curves: Curves) -> str:
-    last = curves.last("response_length/truncated", 3)
-    if last and min(last) >= 0.95:
-        return f"{last[-1]:.0%} of the responses end at the limit of their length"
+    """Nearly all of three steps, or all of one: a run of two steps is to hear of it too."""
+    now, last = curves.last("response_length/truncated", 1), curves.last("response_length/truncated", 3)
+    if (now and now[0] == 1.0) or (last and min(last) >= 0.95):
+        return f"{now[0]:.0%} of the responses end at the limit of their length"
     return ""
 
 

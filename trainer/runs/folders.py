@@ -2,6 +2,7 @@
 
 import errno
 import os
+import shlex
 import tempfile
 import time
 from collections.abc import Sequence
@@ -55,6 +56,11 @@ class Run:
     def model(self) -> Path:
         """The exported model."""
         return self.checkpoints / "model"
+
+    def command(self, name: str, settings: Settings) -> str:
+        """Return a command for this run, as a person types it."""
+        where = ["--output_dir", settings.text("OUTPUT_DIR")] if "OUTPUT_DIR" in settings.explicit else []
+        return f"./train.sh {name} {shlex.join([self.name, *where])}"
 
 
 def name_fault(name: str) -> str:

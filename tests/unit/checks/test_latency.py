@@ -32,6 +32,8 @@ def test_of_a_judge(limits: dict[str, Any], seconds: float, text: str) -> None:
 
 
 def test_of_an_environment_whose_turns_follow_one_another() -> None:
+    of_default = of_step(settings_of(ENV_NAME="mine.py:Mine"), None, Latency(turn=0.5))
+    assert of_default is not None and "turns at most" in of_default[1]
     settings = settings_of(ENV_NAME="mine.py:Mine", MAX_TURNS="12")
     assert of_step(settings, None, Latency()) is None
     assert of_step(settings, None, Latency(turn=0.5)) == (

@@ -114,7 +114,7 @@ def test_a_pause_is_one_line_and_status_3(monkeypatch, capsys) -> None:
         raise supervisor.Paused(f"{WHY}; the run is saved")
 
     monkeypatch.setattr(main, "train", train)
-    monkeypatch.setattr(main, "read_settings", lambda *_: None)
+    monkeypatch.setattr(main, "read_settings", lambda *_: SimpleNamespace(covered=()))
     monkeypatch.setattr(supervisor, "on_signals", lambda: None)
     monkeypatch.setattr(main.processes, "become_subreaper", lambda: None)
     monkeypatch.setattr(sys, "argv", ["train.sh"])

@@ -45,7 +45,7 @@ TROUBLES = {
     "entropy": (38, lambda step: {"actor/entropy": 0.01}),
     "value_loss": (38, lambda step: {"value_loss": 1.5}),
     "explained_variance": (20, lambda step: {"explained_variance": -0.1}),
-    "truncated": (38, lambda step: {"response_length/truncated": 1.0}),
+    "truncated": (38, lambda step: {"response_length/truncated": 0.97}),
     "off_policy": (40, lambda step: {"sync/stale_weights": 3.0}),
     "hacking": (20, lambda step: {"audit/proxy": 0.5 + step / 100, "audit/mean": 0.9 - step / 50}),
     "no_action": (38, lambda step: {"episode/invalid": 4.9}),
@@ -77,6 +77,12 @@ def test_a_healthy_run_raises_none() -> None:
 @pytest.mark.parametrize("name", TROUBLES)
 def test_each_trouble_raises_its_alarm_once(name) -> None:
     assert [found for _, found in run(name)] == [name]
+
+
+def test_a_first_step_of_answers_that_are_all_cut() -> None:
+    curves = metrics_file.Curves()
+    curves.add(1, HEALTHY | {"response_length/truncated": 1.0})
+    assert [(alarm.step, alarm.name) for alarm in Watch().look(curves)] == [(1, "truncated")]
 
 
 def test_stop_on_takes_every_alarm() -> None:

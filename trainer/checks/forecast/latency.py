@@ -3,6 +3,7 @@
 import math
 
 from reward.judge.config import JudgeConfig
+from trainer.composition import environment_spec
 from trainer.composition.run_plan import Latency
 from trainer.settings.settings import Settings
 
@@ -25,7 +26,9 @@ def of_step(settings: Settings, judge: JudgeConfig | None, latency: Latency) -> 
         text = f"{_seconds(seconds)} of a step ({answers:,} answers, {_seconds(latency.judge)} each, {limit})"
         waits.append((seconds, f"the judge takes about {text}"))
     if latency.turn is not None:
-        turns = settings.integer("MAX_TURNS")
+        from environments.spec import EnvSpec  # brings Gymnasium, which other runs do without
+
+        turns = EnvSpec.from_json(environment_spec.to_json(settings)).max_turns
         seconds = latency.turn * turns
         text = f"{_seconds(seconds)} of a step ({turns} turns at most, {_seconds(latency.turn)} each)"
         waits.append((seconds, f"the environment takes up to {text}"))
