@@ -10,6 +10,7 @@ from data.formats.presets import preset_of
 from reward.rules import RULES
 from reward.rules.rule import text
 from reward.support.errors import GroundTruthError
+from reward.support.nearest import nearest
 from reward.support.nesting import DEEP, MESSAGE, is_too_deep
 from reward.support.wording import kind, quoted, reason
 
@@ -97,7 +98,9 @@ def unknown_columns(row: Row) -> str:
     if any(name in row for name in PROMPTS) or preset_of(row) is not None:
         return ""
     names = ", ".join(repr(str(name)[:40]) for name in list(row)[:12]) + (", ..." if len(row) > 12 else "")
-    return f"no column is a prompt; the columns are {names or 'none'}: rename the one that has the prompts to 'prompt'"
+    near = next((str(name) for name in row if nearest(str(name), ["prompt"])), "")
+    which = quoted(near, 40) if near else "the one that has the prompts"
+    return f"no column is a prompt; the columns are {names or 'none'}: rename {which} to 'prompt'"
 
 
 def normalise(row: Row, index: int, split: str, source: str, note: Note) -> Row | None:

@@ -208,12 +208,12 @@ def test_check_reward_says_how_answers_score(tmp_path, prefork) -> None:
 
 NEVER = "def compute_score(data_source, solution_str, ground_truth, extra_info=None): "
 FUNCTIONS = {
-    "return 0.0": "extraction is at fault: ",
-    "return solution_str[-1] == ground_truth": "reward_fn is at fault: the reward function raises on a real row: "
+    "return 0.0": "cannot be trained on, extraction is at fault: ",
+    "return solution_str[-1] == ground_truth": "the reward function raises on a real row: "
     "IndexError (string index out of range) at line 1: def compute_score",
-    "import os; print('bye'); os._exit(3)": "reward_fn is at fault: the check ended without a verdict: ",
-    "return 'good'": "reward_fn is at fault: the reward function returned str as score; a number is wanted",
-    "return data_source == 'gsm8k' and ground_truth in solution_str": "data_source is at fault: ",
+    "import os; print('bye'); os._exit(3)": "the check ended without a verdict: ",
+    "return 'good'": "the reward function returned str as score; a number is wanted",
+    "return data_source == 'gsm8k' and ground_truth in solution_str": "cannot be trained on, data_source is at fault: ",
 }
 
 
@@ -225,5 +225,6 @@ def test_a_reward_that_cannot_be_trained_on_is_refused(tmp_path, small_model, co
     words = ["--data", data_of(tmp_path, rows), f"--reward_fn={tmp_path}/mine.py", f"--model={small_model}"]
     done = prefork.train_sh(*["check_reward"] * (command == "check_reward"), *words, OUTPUT_DIR=str(tmp_path))
     assert (done.status, len(done.complaints)) == (2, 1), done.err
-    assert f"--reward_fn {tmp_path}/mine.py cannot be trained on, {FUNCTIONS[body]}" in done.err
+    colon = "" if FUNCTIONS[body].startswith("cannot") else ":"
+    assert f"--reward_fn {tmp_path}/mine.py{colon} {FUNCTIONS[body]}" in done.err
     assert not (tmp_path / "runs").exists()

@@ -216,7 +216,7 @@ def _reward(settings: Settings, facts: Facts, data: Future[list[Finding]]) -> It
     try:
         result = reward_check.try_out(settings, facts.files[0])
     except UserError as error:
-        broken = any("reward_fn is at fault" in fault for fault in error.faults)
+        broken = isinstance(error, reward_check.BrokenFunctionError)
         yield from failures("reward", list(error.faults), forced=not broken)
         return
     facts.keys = result.keys

@@ -28,8 +28,11 @@ HINTS = {
     "data_source": "set data_source in the data to one that the reward knows",
     "ground_truth": "write the ground truth in the form that the reward reads",
     "extraction": "the reward recognises no right answer, or scores all answers alike (--no_reward_check if meant)",
-    "reward_fn": "fix the function",
 }
+
+
+class BrokenFunctionError(UserError):
+    """A function of the user's that cannot be loaded, or breaks on a real row: nothing can be trained on it."""
 
 
 def function_faults(settings: Settings) -> list[str]:
@@ -47,7 +50,8 @@ def try_out(settings: Settings, train_file: Path) -> reward_check.RewardCheck:
     """Score good and bad answers of 32 rows, if rules or a function of the user's score them.
 
     Raises:
-        UserError: they cannot be told apart, and not by ``--no_reward_check``; or the function breaks.
+        BrokenFunctionError: the function breaks.
+        UserError: they cannot be told apart, and not by ``--no_reward_check``.
     """
     function = reward_fn(settings)
     if is_overridden(settings) or not (function or settings.reward.by_rule):
@@ -59,12 +63,17 @@ def try_out(settings: Settings, train_file: Path) -> reward_check.RewardCheck:
         return dataclasses.replace(verdict, findings=(), lines=tuple(notes) or verdict.lines)
     if verdict.findings:
         what = f"--reward_fn {shown(settings.text('REWARD_FN'), 160)}" if function else "the rules"
-        causes = [(finding.at_fault, finding.message) for finding in verdict.findings]
-        lines = [
-            f"{what} cannot be trained on, {at_fault} is at fault: {why}; {HINTS[at_fault]}" for at_fault, why in causes
-        ]
-        raise UserError(*lines)
+        broken = any(finding.at_fault == "reward_fn" for finding in verdict.findings)
+        raise (BrokenFunctionError if broken else UserError)(*(_line(what, finding) for finding in verdict.findings))
     return verdict
+
+
+def _line(what: str, finding: reward_check.RewardFinding) -> str:
+    """Say why ``what`` is refused, and what to do."""
+    why = finding.message
+    if finding.at_fault != "reward_fn":
+        return f"{what} cannot be trained on, {finding.at_fault} is at fault: {why}; {HINTS[finding.at_fault]}"
+    return why if why.startswith("--reward_fn") else f"{what}: {why}; fix the function"
 
 
 def import_faults(settings: Settings) -> list[str]:

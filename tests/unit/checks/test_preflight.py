@@ -111,10 +111,7 @@ def test_a_composite_of_rules_reaches_verl(tmp_path, small_model, monkeypatch) -
         ({"MAX_PROMPT_LENGTH": "5"}, r"^--max_prompt_length 5: all \d+ prompts exceed it: raise it to \d+"),
         ({"BATCH_SIZE": "64"}, r"^--batch_size 64: .* has only 57 prompts"),
         ({"REWARD_FN": "none.py"}, r"^--reward_fn none.py: there is no file /"),
-        (
-            {"REWARD_FN": "none"},
-            r"^--reward_fn none cannot be trained on, reward_fn is at fault: --reward_fn none: the",
-        ),
+        ({"REWARD_FN": "none"}, r"^--reward_fn none: there is no such file or module; give path.py"),
     ],
 )
 def test_what_is_refused(tmp_path, small_model, environ, message) -> None:
