@@ -313,6 +313,6 @@ def test_files_of_a_run_are_its_owners(tmp_path, monkeypatch) -> None:
     finally:
         os.umask(before)
     modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in run.folder.iterdir() if path.name != "lock"}
-    assert modes == {"settings.json": 0o600, "metrics.jsonl": 0o600, "rollouts": 0o700}
+    assert modes == {"settings.json": 0o600, "train.yaml": 0o600, "metrics.jsonl": 0o600, "rollouts": 0o700}
     assert stat.S_IMODE(run.folder.stat().st_mode) == 0o700
     assert stat.S_IMODE(run.checkpoints.stat().st_mode) == 0o755  # models are shared
