@@ -119,21 +119,28 @@ def _capacity(settings: Settings, plan: run_plan.RunPlan, config: DictConfig, ne
         yield Finding("defaults", "warn", text)
     with compose.blaming(settings.overrides):
         run = RunSize.of_config(config)
-    gpus = [] if settings.dry_run or run.device == "cpu" else host_checks.gpus()
-    device = min((gpu.total for gpu in gpus), default=None)
+    device = _gpu_memory(settings, run)
     if size is None:
         yield Finding("memory", "warn", f"no forecast: the sizes of {settings.text('MODEL_PATH')} are not known")
     else:
         needs += [table.summary(size, run, device), *table.lines(size, run, device)]
-    if settings.dry_run:
-        return
     if size is not None and device is not None:
         yield from on_gpus(size, run, device)
+    if settings.dry_run:
+        return
     if size is not None:
         yield _host(size, run)
     yield from _space(settings, host.disk(size, run) if size else 0)
     if run.device == "cpu":
         yield _shared_memory(plan.bucket_mb * run.local_ranks << 20)
+
+
+def _gpu_memory(settings: Settings, run: RunSize) -> int | None:
+    """Return the bytes of one GPU: of the smallest here, or as given where there is none; None where neither is."""
+    asked = settings.integer_or_none("GPU_MEMORY")
+    gpus = [] if settings.dry_run or run.device == "cpu" else host_checks.gpus()
+    given = asked * GIB if asked and run.device == "cuda" else None
+    return min((gpu.total for gpu in gpus), default=given)
 
 
 def on_gpus(size: model.ModelSize, run: RunSize, device: int) -> Iterator[Finding]:

@@ -161,7 +161,8 @@ ALARMS: dict[str, tuple[Rule, str]] = {
     "off_policy": (
         _off_policy,
         "weights or the LoRA adapter do not reach vLLM (train.log names them), or both sides have another temperature, "
-        "template or precision: look at overrides of actor_rollout_ref.rollout",
+        "template or precision, or the model has more words than its tokenizer, which vLLM never samples: look at "
+        "overrides of actor_rollout_ref.rollout",
     ),
     "hacking": (
         hacking.cause,

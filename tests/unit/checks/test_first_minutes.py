@@ -35,6 +35,14 @@ def test_a_dry_run_of_a_known_model_has_a_forecast(tmp_path) -> None:
     assert "update   lr 1e-06, critic 1e-05; clip 0.2; KL 0.001 in the reward (kl)\n" in result.out
 
 
+def test_a_dry_run_holds_the_forecast_against_a_gpu_that_is_elsewhere(tmp_path) -> None:
+    words = ("--dry_run", "--model", "Qwen/Qwen2.5-7B", "--n_gpus", "8", "--device", "cuda", "--gpu_memory")
+    assert train_sh(*words, "80", OUTPUT_DIR=str(tmp_path)).status == 0
+    refused = train_sh(*words, "24", OUTPUT_DIR=str(tmp_path))
+    assert refused.status == 2
+    assert " of 24.0 GiB of each GPU at the peak; try --rollout_tp_size 8 " in refused.err
+
+
 def test_prompts_are_counted_as_the_tiny_model_will(tmp_path) -> None:
     from data.tiny import build_tokenizer
 
