@@ -95,7 +95,7 @@ def test_the_logged_numbers_are_the_references(first, output) -> None:
         mode = "seq-mean-token-mean"
         assert found["policy_loss"] == pytest.approx(reference.aggregate(losses, mask, mode), abs=2e-3)
         divergences = rows_of(saved, "vocabulary_kl")
-        assert min(reference.kept(divergences, mask)) > -1e-6
+        assert min(reference.kept(divergences, mask)) > -1e-5  # rounding of float32
         assert found["actor/kl_loss"] == pytest.approx(reference.aggregate(divergences, mask, mode), abs=1e-5)
         errors = [
             [reference.value_token_loss(v, v, r, None, 0.2) for v, r in zip(*pair, strict=True)]
@@ -132,9 +132,10 @@ def test_a_run_that_was_killed_goes_on_as_if_it_had_not_been(first, knobs, outpu
     at other steps: those that an uninterrupted run would make, and none at the checkpoint.
     """
     before, log = footprint(), output / "killed.log"
+    before_it = ("--total_steps", str(STEPS - 1), "--test_freq", "2")
     with log.open("w") as screen:
         process = subprocess.Popen(
-            [str(ROOT / "train.sh"), "--run_name", "killed", "--total_steps", str(STEPS - 1), *knobs],
+            [str(ROOT / "train.sh"), "--run_name", "killed", *knobs, *before_it],
             stdout=screen,
             stderr=subprocess.STDOUT,
             env=clean_environment(OUTPUT_DIR=str(output)),
@@ -145,7 +146,7 @@ def test_a_run_that_was_killed_goes_on_as_if_it_had_not_been(first, knobs, outpu
             time.sleep(0.2)
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
-    changed = ("--total_steps", str(STEPS), "--test_freq", str(STEPS))  # and no other flag again
+    changed = ("--total_steps", str(STEPS), "--test_freq", str(SAVED))  # and no other flag again
     result = train_sh("--run_name", "killed", *changed, timeout=1800, OUTPUT_DIR=str(output))
     assert result.status == 0, result.err
     assert f"killed: continuing after step {SAVED}\n" in result.out
@@ -155,7 +156,11 @@ def test_a_run_that_was_killed_goes_on_as_if_it_had_not_been(first, knobs, outpu
     expected, found = metrics(output / "runs" / NAME), metrics(output / "runs" / "killed")
     assert found[STEPS]["actor/reward_kl_penalty_coeff"] != 0.2
     for step in range(1, STEPS + 1):
-        assert found[step].keys() == expected[step].keys()
+        more = found[step].keys() - expected[step].keys()
+        assert expected[step].keys() <= found[step].keys() and all(
+            name.startswith(("val", "timing_s/testing")) for name in more
+        )
+        assert bool(more) == (step == 2), "validated before it was killed alone"
         for name in (
             "reward_mean",
             "policy_loss",
