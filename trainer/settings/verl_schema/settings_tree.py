@@ -15,7 +15,9 @@ from reward.support import yaml_file
 from trainer import ROOT
 from trainer.user_error import UserError
 
-READ_BY_HYDRA = ("ppo.yaml", "device/cpu.yaml", "device/cuda.yaml", "reward/*.yaml")
+OVERLAY = "ppo.yaml"
+DEFAULTS = ("ppo_trainer", "device", "reward@_global_")  # what it is composed with
+READ_BY_HYDRA = (OVERLAY, "device/cpu.yaml", "device/cuda.yaml", "reward/*.yaml")
 
 
 def verl_config_folder() -> Path:
@@ -45,7 +47,9 @@ def _config_folder() -> Iterator[Path]:
     files = [path for part in READ_BY_HYDRA for path in sorted(folder.glob(part))]
     for path in files:
         try:
-            yaml_file.read(path)
+            content = yaml_file.read(path)
+            if path.name == OVERLAY and (absent := _absent_defaults(content.get("defaults"))):
+                faults.append(f"config/{OVERLAY}: its list `defaults` lacks {absent}; put that back")
             marked |= path.read_bytes().startswith(codecs.BOM_UTF8)
         except yaml_file.YamlFileError as error:
             faults.append(f"config/{path.relative_to(folder)}: not readable: {error}")
@@ -60,6 +64,13 @@ def _config_folder() -> Iterator[Path]:
             target.parent.mkdir(exist_ok=True)
             target.write_bytes(path.read_bytes().removeprefix(codecs.BOM_UTF8))
         yield Path(copy)
+
+
+def _absent_defaults(given: object) -> str:
+    """Return what a list of Hydra's lacks of the files that every run is composed of."""
+    entries = given if isinstance(given, list) else []
+    names = {name for entry in entries for name in (entry if isinstance(entry, dict) else [entry])}
+    return ", ".join(name for name in DEFAULTS if name not in names)
 
 
 def tree() -> Mapping[str, object]:
