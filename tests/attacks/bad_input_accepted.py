@@ -439,7 +439,6 @@ FILES = [
     ),
     ("ppo.yaml", "strategy: fsdp2", "strategy: fdsp2", "did you mean fsdp2?"),
     ("ppo.yaml", "name: vllm", "name: vlm", "did you mean vllm?"),
-    ("ppo.yaml", "\ndefaults:\n", "\ndefault:\n", "its list `defaults` lacks ppo_trainer, device, reward@_global_"),
     ("ppo.yaml", "prompts: true", "prompts: ture", "data.filter_overlong_prompts=ture: allowed: true or false"),
     ("ppo.yaml", "\ntrainer:\n", "\ntrainer:\n  banana: 1\n", "trainer.banana: verl has no such setting"),
     ("ppo.yaml", "\ntrainer:\n", "\ntrainr:\n", "trainr: verl has no such setting; did you mean trainer"),
