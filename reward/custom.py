@@ -134,6 +134,24 @@ def _named(value: Any) -> str:
     return "nothing (None)" if value is None else type(value).__name__
 
 
+async def score(
+    spec: str, data_source: str, response: str, ground_truth: Any, extra_info: Mapping[str, Any]
+) -> dict[str, float]:
+    """Return what the function of ``spec`` says of one response; see ``result``.
+
+    Raises:
+        RewardFunctionError: it cannot be loaded, or returned what is no score.
+        Exception: whatever it raises.
+    """
+    return await call(
+        load_once(spec),
+        data_source=data_source,
+        solution_str=response,
+        ground_truth=ground_truth,
+        extra_info=extra_info,
+    )
+
+
 async def call(function: Function, **arguments: Any) -> dict[str, float]:
     """Call a sync (in a thread) or async reward function; see ``result``."""
     if inspect.iscoroutinefunction(function):

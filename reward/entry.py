@@ -88,7 +88,12 @@ async def compute_composite(
 
     What is not known is 0 here: training leaves out what is unscored. A part that is z-scored is 0 until the trainer
     has the whole batch (``reward/zscore.py``).
+
+    Raises:
+        RewardFunctionError: a function of the user's cannot be loaded here.
     """
+    if function := _composite(composite)[1].get("rule_score", {}).get("function"):
+        custom.load_once(function)  # else every sample would be unscored, on a machine that lacks the file
     result, _why = await composite_score(data_source, solution_str, ground_truth, extra_info, composite=composite)
     return {name: 0.0 if value is None else value for name, value in result.items()}
 
@@ -213,10 +218,4 @@ async def function_score(
         RewardFunctionError: it cannot be loaded, or returned what is no score.
         Exception: whatever it raises.
     """
-    return await custom.call(
-        custom.load_once(reward_fn),
-        data_source=data_source,
-        solution_str=response,
-        ground_truth=ground_truth,
-        extra_info=own_extra(extra_info),
-    )
+    return await custom.score(reward_fn, data_source, response, ground_truth, own_extra(extra_info))

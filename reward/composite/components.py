@@ -47,13 +47,11 @@ async def rule_score_by_function(sample: Sample, options: Options) -> Values:
     """Score with a function of the user's in the place of the rules; ``options.function`` names it.
 
     Raises:
-        RewardFunctionError: it cannot be loaded here.
-        GraderFailed: it raises, or returns what is no score.
+        GraderFailed: it cannot be loaded here, raises, or returns what is no score.
     """
-    function = custom.load_once(options["function"])
-    row = {"data_source": sample.data_source, "solution_str": sample.response, "ground_truth": sample.ground_truth}
+    row = (sample.data_source, sample.response, sample.ground_truth, sample.extra_info)
     try:
-        return await custom.call(function, **row, extra_info=sample.extra_info)
+        return await custom.score(options["function"], *row)
     except Exception as error:
         logger.error("--reward_fn %s gives no score: %s", options["function"], scrub(repr(error)))
         raise GraderFailed(f"the reward function: {scrub(repr(error))}") from error

@@ -45,11 +45,10 @@ class Run:
         lock_fd = lock.take(self.folder / "lock", LOCK_WAIT)
         if lock_fd is None:
             raise UserError(f"--run_name {self.name}: this run is being trained; use another name, or end that run")
-        explicit = {env: settings.values[env] for env in settings.explicit}
-        texts = {env: "none" if value is None else as_env(value) for env, value in explicit.items()}
-        saved_settings.write(self.folder, texts, settings.overrides)
         resolved = {env: "none" if value is None else as_env(value) for env, value in settings.values.items()}
-        flags_file.write(self.folder, texts, settings.overrides, resolved)
+        given = {env: resolved[env] for env in settings.explicit}
+        saved_settings.write(self.folder, given, settings.overrides)
+        flags_file.write(self.folder, given, settings.overrides, resolved)
         return lock_fd
 
     @property

@@ -14,7 +14,7 @@ import time
 
 def score(data_source, solution_str, ground_truth, extra_info=None):
     if solution_str == "hangs":
-        time.sleep(600)
+        time.sleep(30)
     if solution_str == "breaks":
         raise KeyError("no such answer")
     return {"score": float(len(solution_str)), "note": 1.0}

@@ -1,5 +1,6 @@
 """A composite offline: what is not known is null, and z-scores go by the whole file, however it was scored."""
 
+import asyncio
 import json
 import statistics
 from pathlib import Path
@@ -7,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from reward import score
+from reward.entry import compute_composite
 from reward.row import Reward
+from reward.support.errors import RewardFunctionError
 
 SECTION = {
     "weights": {"rule_score": 1.0, "length_penalty": 0.5},
@@ -96,3 +99,9 @@ def test_a_function_of_ones_own_as_rule_score(tmp_path, kind) -> None:
     assert broken["error"] == "rule_score: GraderFailed: the reward function: KeyError('nothing to go by')"
     assert (unjudged["score"], unjudged["unscored"]) == (None, 1.0)
     assert right.keys() == broken.keys() and "beside" not in right
+
+
+def test_a_function_that_is_not_on_a_machine_ends_the_run(tmp_path) -> None:
+    section = {"weights": {"rule_score": 1.0}, "options": {"rule_score": {"function": f"{tmp_path}/none.py"}}}
+    with pytest.raises(RewardFunctionError, match="there is no file"):
+        asyncio.run(compute_composite("mine", "4", "4", {}, composite=json.dumps(section)))

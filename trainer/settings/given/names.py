@@ -11,8 +11,6 @@ from trainer.settings.knobs import Knob
 
 # What is no flag, but looked for among them.
 NO_FLAGS = {"composite_reward": "a composite is switched on in config/reward_model_config.yaml, with enable: true"}
-
-
 PAGE = ROOT / "docs" / "coming_from.md"
 ROW = re.compile(r"^\| (`[^|]+`) \| ([^|]+) \| ([^|]*) ?\|$")
 
