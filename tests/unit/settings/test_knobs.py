@@ -40,6 +40,7 @@ def test_ppo_yaml_reads_every_knob() -> None:
         "RAY_ADDRESS",
         "MAX_RESTARTS",
         "HANG_TIMEOUT",
+        "GPU_MEMORY",
     }
     read_by_the_kit |= {"WHEELHOUSE", "RUN_CONFIG", "TRUST_CHECKPOINT", "REWARD_TIMEOUT", "AUDIT_FN"}
     read_by_the_kit |= {"MAX_TURNS", "ENV_EPISODES", "TOOLS", "MAX_CALLS", "TOOL_TIMEOUT", "MAX_TOOL_ANSWER"}
