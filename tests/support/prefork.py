@@ -116,10 +116,20 @@ def _serve() -> None:
     from trainer.commands import check as _check  # noqa: F401
     from trainer.monitor.report import page  # noqa: F401
 
+    _build_a_model()
     with contextlib.ExitStack() as stack:
         if "--read_each_time" not in sys.argv:
             _compose(stack)
         _answer()
+
+
+def _build_a_model() -> None:
+    """Import what a model's class needs, as the checks build the policy without memory: 3 s of torch's compiler."""
+    import torch
+    from transformers import AutoModelForCausalLM, LlamaConfig
+
+    with torch.device("meta"):
+        AutoModelForCausalLM.from_config(LlamaConfig(num_hidden_layers=1))
 
 
 def _compose(stack: contextlib.ExitStack) -> None:
