@@ -92,15 +92,6 @@ def output(tmp_path_factory) -> Path:
     return tmp_path_factory.mktemp("outputs")
 
 
-@pytest.fixture(scope="module")
-def compose_once() -> Iterator[None]:
-    """Read the YAML files once for each choice of them (``tests.support.composing``)."""
-    from tests.support.composing import compositions_kept
-
-    with compositions_kept():
-        yield
-
-
 @pytest.fixture(scope="session")
 def both_stacks() -> dict[str, Path]:
     """The environments of both sets of versions; the second is made by ``./test.sh --stack cuda-versions``."""

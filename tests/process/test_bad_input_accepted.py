@@ -23,7 +23,6 @@ from trainer.settings.settings import Settings, read_settings
 from trainer.settings.verl_schema import config_files
 from trainer.user_error import UserError
 
-pytestmark = pytest.mark.usefixtures("compose_once")
 KNOBS = {knob.flag: knob for knob in load_knobs()}
 
 

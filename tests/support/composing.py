@@ -1,10 +1,7 @@
 """The plan and the configuration of a run, without one."""
 
-import contextlib
-import pickle
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from unittest import mock
 
 from omegaconf import DictConfig
 
@@ -16,7 +13,6 @@ from trainer.composition.run_plan import RunPlan
 from trainer.runs import folders
 from trainer.runs.resume import Start
 from trainer.settings.settings import Settings, read_settings
-from trainer.settings.verl_schema import settings_tree
 from trainer.user_error import UserError
 
 
@@ -43,20 +39,3 @@ def planned(settings: Settings, say: Callable[[str], None]) -> RunPlan:
     if faults or plan is None:
         raise UserError(*faults)
     return plan
-
-
-@contextlib.contextmanager
-def compositions_kept() -> Iterator[None]:
-    """Read the YAML files once for each choice of them, which takes half a second; they are resolved each time."""
-    made: dict[object, bytes] = {}
-    real = settings_tree.compose_files
-
-    def cached(device: str, reward: str, overrides: tuple[str, ...]) -> DictConfig:
-        key = (settings_tree.ROOT, device, reward, tuple(overrides))
-        if key not in made:
-            made[key] = pickle.dumps(real(device, reward, overrides))
-        config: DictConfig = pickle.loads(made[key])
-        return config
-
-    with mock.patch.object(settings_tree, "compose_files", cached):
-        yield

@@ -2,7 +2,7 @@
 
 What ``train.sh`` itself does is done here in a few lines (flags become env vars); its own faults are tested with the
 real script. ``python -m tests.support.prefork`` is the process that forks: a request a line of its stdin, an answer a
-line. It has composed the usual configurations, too, unless the files of ``config/`` may change: ``--read_each_time``.
+line. It has composed the usual configurations, too.
 """
 
 import contextlib
@@ -70,9 +70,8 @@ class Prefork:
 
     def __init__(self, folder: Path, root: Path = ROOT) -> None:
         self._folder, self._count, self._root = folder, 0, root
-        words = [] if root == ROOT else ["--read_each_time"]
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.support.prefork", *words],
+            [sys.executable, "-m", "tests.support.prefork"],
             cwd=root,
             env=clean_environment(PYTHONPATH=str(root), HF_ENDPOINT=NO_HUB),
             stdin=subprocess.PIPE,
@@ -115,12 +114,12 @@ def _serve() -> None:
     from trainer.commands import chat, eval, export, judge_check, score  # noqa: F401
     from trainer.commands import check as _check  # noqa: F401
     from trainer.monitor.report import page  # noqa: F401
+    from trainer.settings.verl_schema import settings_tree
 
     _build_a_model()
-    with contextlib.ExitStack() as stack:
-        if "--read_each_time" not in sys.argv:
-            _compose(stack)
-        _answer()
+    for device, reward in COMPOSED:
+        settings_tree.compose_files(device, reward, ())
+    _answer()
 
 
 def _build_a_model() -> None:
@@ -130,15 +129,6 @@ def _build_a_model() -> None:
 
     with torch.device("meta"):
         AutoModelForCausalLM.from_config(LlamaConfig(num_hidden_layers=1))
-
-
-def _compose(stack: contextlib.ExitStack) -> None:
-    from tests.support.composing import compositions_kept
-    from trainer.settings.verl_schema import settings_tree
-
-    stack.enter_context(compositions_kept())
-    for device, reward in COMPOSED:
-        settings_tree.compose_files(device, reward, ())
 
 
 def _answer() -> None:

@@ -87,7 +87,7 @@ def _composes(words: list[str], heard: dict[str, str], model: Path) -> None:
 
 
 @pytest.mark.parametrize("command", TRAIN, ids=str)
-def test_train_sh_takes_it(command: Command, listener, readers_file, compose_once, small_model) -> None:
+def test_train_sh_takes_it(command: Command, listener, readers_file, small_model) -> None:
     """Its flags are known, its values in range, its overrides verl's, and all of them go together."""
     name = command.words[1] if command.words[1:] and re.fullmatch("[a-z_]+", command.words[1]) else ""
     assert not name or name in USAGE
@@ -112,7 +112,7 @@ def test_train_sh_takes_it(command: Command, listener, readers_file, compose_onc
         (["--nnodes", "2"], "MASTER_ADDR"),
     ],
 )
-def test_a_command_that_is_wrong_is_seen(words, fault, listener, compose_once, small_model) -> None:
+def test_a_command_that_is_wrong_is_seen(words, fault, listener, small_model) -> None:
     """What the test above says of a page that was not kept."""
     with pytest.raises(UserError, match=fault):
         _composes(*_heard(Command("a page", ("./train.sh", *words)), listener), small_model)

@@ -83,7 +83,6 @@ def test_a_reward_model_that_a_server_holds_stays_the_real_one(tmp_path) -> None
     assert (here.text("REWARD_MODEL_PATH"), here.integer("RM_GPUS")) == ("small", 1)
 
 
-@pytest.mark.usefixtures("compose_once")
 def test_the_hash_is_that_of_the_configuration_not_of_the_launch(small_model, tmp_path) -> None:
     def key(**environ: str) -> str:
         return record.fingerprint(settings_of(small_model, tmp_path / "out", **{"MAX_PROMPT_LENGTH": "64", **environ}))
@@ -96,7 +95,6 @@ def test_the_hash_is_that_of_the_configuration_not_of_the_launch(small_model, tm
     assert len({first, *changed}) == 5
 
 
-@pytest.mark.usefixtures("compose_once")
 def test_a_changed_reward_function_is_another_configuration(small_model, tmp_path) -> None:
     code = tmp_path / "reward.py"
     code.write_text("def score(data_source, solution_str, ground_truth, extra_info=None):\n    return 1.0\n")
@@ -106,7 +104,6 @@ def test_a_changed_reward_function_is_another_configuration(small_model, tmp_pat
     assert record.fingerprint(settings) != before
 
 
-@pytest.mark.usefixtures("compose_once")
 def test_check_names_what_was_rehearsed_of_this_very_configuration(small_model, tmp_path) -> None:
     settings = settings_of(small_model, tmp_path / "out", MAX_PROMPT_LENGTH="64", MAX_RESPONSE_LENGTH="64", **GPUS)
     assert record.line(settings).startswith("not rehearsed with this configuration (")

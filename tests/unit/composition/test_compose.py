@@ -17,7 +17,7 @@ from trainer.settings.knobs import load_knobs
 from trainer.settings.verl_schema import settings_tree
 from trainer.user_error import UserError
 
-pytestmark = [pytest.mark.usefixtures("compose_once"), pytest.mark.any_versions]
+pytestmark = pytest.mark.any_versions
 
 
 # Keys of ours that verl's dataclasses take and its YAML files do not list.

@@ -17,7 +17,7 @@ from trainer.settings.settings import read_settings
 from trainer.settings.verl_schema import settings_tree
 from trainer.user_error import UserError
 
-pytestmark = [pytest.mark.usefixtures("compose_once"), pytest.mark.any_versions]
+pytestmark = pytest.mark.any_versions
 
 
 def test_lora_as_an_override_loads_the_base_weights_into_vllm(small_model) -> None:

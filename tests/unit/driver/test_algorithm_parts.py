@@ -28,8 +28,6 @@ ALGORITHM = OmegaConf.create({"adv_estimator": "gae", "gamma": 1.0, "lam": 0.95,
 MASK = torch.tensor([[1.0, 1, 1], [1, 0, 0], [0, 0, 0], [1, 1, 0]])  # row 2 has no verdict
 LENGTHS = torch.tensor([3, 1, 2, 2])
 
-pytestmark = pytest.mark.usefixtures("compose_once")
-
 
 def test_timeouts_are_counted_whatever_the_verdict() -> None:
     infos = [{"unscored": 1.0, "timeout": 1.0}, {"unscored": 0.0, "timeout": 0.0, "acc": 1.0}]

@@ -47,7 +47,6 @@ def test_a_checkpoint_gets_the_score_that_it_is_kept_by(keep_best, metrics, give
     assert scores == ([(4, given)] if given else [])
 
 
-@pytest.mark.usefixtures("compose_once")
 def test_a_run_with_an_audit_hands_it_its_held_out_answers(tmp_path, small_model) -> None:
     from tests.support.trainers import trainer
     from trainer.checks.forecast.run import RunSize

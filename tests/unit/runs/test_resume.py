@@ -119,7 +119,7 @@ def plain(model: Path, *overrides: str, **environ: str) -> dict[str, object]:
         ((), {"ADV_ESTIMATOR": "reinforce"}, "--adv_estimator was gae and is reinforce now"),
     ],
 )
-def test_what_matters_is_refused(small_model, compose_once, tmp_path, words, environ, complaint) -> None:
+def test_what_matters_is_refused(small_model, tmp_path, words, environ, complaint) -> None:
     before = checkpoint_config.of_checkpoint(plain(small_model))
     begin = resume.Start(make(tmp_path, "sums", 10, settings=before) / "global_step_10", again=True)
     faults = resume.faults(begin, plain(small_model, *words, **environ), tmp_path)
@@ -130,7 +130,7 @@ def test_what_matters_is_refused(small_model, compose_once, tmp_path, words, env
     )
 
 
-def test_another_model_is_refused_and_the_same_elsewhere_is_not(small_model, compose_once, tmp_path) -> None:
+def test_another_model_is_refused_and_the_same_elsewhere_is_not(small_model, tmp_path) -> None:
     config = plain(small_model)
     for folder, right in ((f"/elsewhere/{small_model.name}", True), ("/elsewhere/other", False)):
         moved = {
@@ -143,7 +143,7 @@ def test_another_model_is_refused_and_the_same_elsewhere_is_not(small_model, com
         assert len(faults) == (not right)
 
 
-def test_what_does_not_matter_is_told(small_model, compose_once) -> None:
+def test_what_does_not_matter_is_told(small_model) -> None:
     config = plain(small_model)
     found = config_changes.describe(config, plain(small_model, KL_COEF="0.01", TEST_FREQ="5", TOTAL_STEPS="60"))
     assert {"--kl_coef 0.001 -> 0.01", "--test_freq 10 -> 5", "--total_steps 30 -> 60"} <= set(found)
@@ -153,7 +153,7 @@ def test_what_does_not_matter_is_told(small_model, compose_once) -> None:
     assert config_changes.describe(config, config) == []
 
 
-def test_a_run_that_never_saved_is_not_overwritten_by_another(small_model, compose_once, tmp_path) -> None:
+def test_a_run_that_never_saved_is_not_overwritten_by_another(small_model, tmp_path) -> None:
     make(tmp_path, "sums")
     run = tmp_path / "runs" / "sums"
     (run / "config.yaml").write_text(yaml.safe_dump(plain(small_model)))
@@ -192,7 +192,7 @@ def test_a_run_that_is_complete_has_nothing_to_do(tmp_path, small_model, prefork
     assert [path for path in sorted(tmp_path.rglob("*")) if "cache" not in path.parts] == before
 
 
-def test_going_on_says_what_changed_and_keeps_the_model_of_before(small_model, compose_once, tmp_path, capsys) -> None:
+def test_going_on_says_what_changed_and_keeps_the_model_of_before(small_model, tmp_path, capsys) -> None:
     root = make(tmp_path, "sums", 20)
     (root / "model").mkdir()
     run = folders.Run("sums", tmp_path / "runs" / "sums", root)

@@ -27,7 +27,6 @@ from trainer.settings.settings import read_settings
 from trainer.settings.values import Values
 from trainer.user_error import UserError
 
-pytestmark = pytest.mark.usefixtures("compose_once")
 HEADS, KV_HEADS, POSITIONS = 12, 4, 1024
 
 
