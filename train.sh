@@ -61,6 +61,12 @@ parse() {
     shift
     if [[ "$name" == help ]]; then
       exec "$python" -m trainer.commands.standalone.help "$@"
+    elif [[ "$name" == lang ]]; then # of the messages: no setting of the run
+      if [[ -z "$has_value" && $# -gt 0 && "$1" != --* ]]; then
+        value=$1
+        shift
+      fi
+      export KIT_LANG=$value
     elif [[ ! "$name" =~ ^[a-z][a-z0-9_]*$ ]]; then # "--" alone, "--=x", "--@": no subscript of an array
       written=${written//$'\n'/ }
       unknown+=("${written:- (a flag without a name)}")

@@ -277,9 +277,10 @@ def sample(path: Path, count: int) -> list[dict[str, Any]]:
     return [dict(row) for row in _sample(path, count).to_pylist()]
 
 
-def write_sample(path: Path, count: int, target: Path) -> int:
-    """Write the rows of ``sample`` to a file of the same format; return how many there are."""
+def write_sample(path: Path, count: int, target: Path, least: int = 1) -> int:
+    """Write the rows of ``sample`` to a file of the same format, again until there are ``least``; return how many."""
     rows = _sample(path, count)
+    rows = pa.concat_tables([rows] * -(-least // rows.num_rows)) if rows.num_rows < least else rows
     pq.write_table(rows, target)
     return int(rows.num_rows)
 

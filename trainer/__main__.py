@@ -32,6 +32,7 @@ from trainer.monitor import live_screen, run_reporter
 from trainer.monitor.progress import Progress
 from trainer.runs import config_changes, folders, resume
 from trainer.settings.knobs import with_trait
+from trainer.settings.messages import in_language
 from trainer.settings.settings import Settings, read_settings
 from trainer.user_error import UserError, fail
 
@@ -44,7 +45,7 @@ STATES: dict[type[BaseException], str] = {
 
 def say(text: str) -> None:
     """Print one line of the run's story."""
-    print(redact.printable(text), flush=True)
+    print(redact.printable(in_language(text)), flush=True)
 
 
 def announce(settings: Settings) -> None:
@@ -56,10 +57,10 @@ def announce(settings: Settings) -> None:
 
 def prepare(
     settings: Settings, tmp: Path, on_first_failure: Callable[[], None] | None = None
-) -> tuple[run_plan.RunPlan, folders.Run, DictConfig, str]:
-    """Check everything, and compose verl's configuration; ``on_first_failure`` as in ``survey``.
+) -> tuple[Settings, run_plan.RunPlan, folders.Run, DictConfig, str]:
+    """Check everything, and compose verl's configuration; ``on_first_failure`` as in ``run_checks``.
 
-    The text is what the run takes of memory and disk. What takes how much is said where it does not fit.
+    The settings have a batch that the data fill. The text is what the run takes of memory and disk.
 
     Raises:
         UserError: with the faults found; nothing is left behind.
@@ -74,13 +75,13 @@ def prepare(
     for finding in result.findings:
         if finding.state != "ok":
             say(f"warning: {finding.text}")
-    return result.plan, result.run, result.config, result.needs
+    return result.settings, result.plan, result.run, result.config, result.needs
 
 
 def dry_run(settings: Settings) -> int:
     """Print the plan and verl's command, write the resolved configuration, and start nothing."""
     tmp = Path("/tmp/ppo-kit-dry-run")
-    checked, run, config, needs = prepare(settings, tmp)
+    settings, checked, run, config, needs = prepare(settings, tmp)
     redact.make_folder(run.folder)
     compose.write(config, run.folder / "config.yaml")
     for line in plan.lines(settings, checked, run, config, needs):
@@ -111,7 +112,7 @@ def run_once(settings: Settings, head_node: HeadNode) -> int:
         tmp = supervisor.temporary_folder()
         server = supervisor.fork_server(settings, tmp)  # now, as its imports take longer than the checks
         python = server.python if server else None
-        checked, run, config, needs = prepare(settings, tmp, server.end if server else None)
+        settings, checked, run, config, needs = prepare(settings, tmp, server.end if server else None)
         total = int(compose.select(config, "trainer.total_training_steps"))
         if checked.start.step >= total and run.model.is_dir():
             say(f"nothing to do: {run.name} was trained to step {checked.start.step}; the model: {run.model}")
@@ -218,21 +219,21 @@ def main() -> int:
         rendezvous_client.tell(os.environ, error.faults)  # where this machine joins a head node
         return fail(error)
     except supervisor.RunFailed as error:
-        print(f"train.sh: {error}", file=sys.stderr)
+        print(in_language(f"train.sh: {error}"), file=sys.stderr)
         return 1
     except supervisor.Paused as paused:
-        print(f"train.sh: {paused}", file=sys.stderr)
+        print(in_language(f"train.sh: {paused}"), file=sys.stderr)
         return 3
     except BrokenPipeError:  # whoever read the output has gone, as in ./train.sh --dry_run | head
         return 141
     except OSError as error:
-        print(f"train.sh: {of_system(error)}", file=sys.stderr)
+        print(in_language(f"train.sh: {of_system(error)}"), file=sys.stderr)
         return 1
     except supervisor.Stopped as stopped:
-        print(f"train.sh: stopped by {stopped}; every process of the run has ended", file=sys.stderr)
+        print(in_language(f"train.sh: stopped by {stopped}; every process of the run has ended"), file=sys.stderr)
         return 128 + stopped.signum
     except Exception:
-        print(f"train.sh: {own_fault()}", file=sys.stderr)
+        print(in_language(f"train.sh: {own_fault()}"), file=sys.stderr)
         return 1
 
 
@@ -262,7 +263,7 @@ def run_command_line(arguments: list[str]) -> int:
 def tell_covered(settings: Settings) -> None:
     """Say what of the file of ``--config`` gives way to an env var, which may be there for another reason."""
     for line in settings.covered:
-        print(f"train.sh: {line}", file=sys.stderr)
+        print(in_language(f"train.sh: {line}"), file=sys.stderr)
 
 
 def own_fault() -> str:
@@ -287,7 +288,7 @@ def closing(command: Callable[[], int]) -> int:
     except BrokenPipeError:
         status = 141
     except OSError as error:
-        print(f"train.sh: the output cannot be written: {reason(error)}", file=sys.stderr)
+        print(in_language(f"train.sh: the output cannot be written: {reason(error)}"), file=sys.stderr)
         status = status or 1
     else:
         return status

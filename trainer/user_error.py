@@ -5,6 +5,7 @@ import sys
 from collections.abc import Sequence
 
 from reward.support.wording import LINE, shown
+from trainer.settings.messages import in_language
 
 MOST_FAULTS = 10  # lines of a refusal
 
@@ -21,7 +22,7 @@ def fail(error: UserError) -> int:
     """Print the faults as the whole kit does, and return the exit status."""
     with contextlib.suppress(OSError):  # a standard error that is full
         for fault in shortened(error.faults):
-            print(f"train.sh: {fault}", file=sys.stderr)
+            print(in_language(f"train.sh: {fault}"), file=sys.stderr)
     return 2
 
 

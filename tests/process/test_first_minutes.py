@@ -27,10 +27,28 @@ def test_prompts_that_are_too_long_are_seen_before_the_model_is_made(tmp_path) -
     data = tmp_path / "train.jsonl"
     data.write_text("".join(f"{json.dumps(row | {'data_source': 'arith'})}\n" for row in rows), encoding="utf-8")
     words = ("--data", str(data), "--device", "cpu", "--no_reward_check", "--model", "builtin:tiny")
-    for command in ((), ("check",)):
-        result = train_sh(*command, *words, OUTPUT_DIR=str(tmp_path / "out"))
+    of_smollm2 = ("check", *words, "--model", "builtin:smollm2", "--max_prompt_length", "16")
+    for command, least in (words, "41"), (("check", *words), "41"), (of_smollm2, "53"):
+        result = train_sh(*command, OUTPUT_DIR=str(tmp_path / "out"))
         assert result.status == 2
         told = result.out + result.err
-        assert "--max_prompt_length 16: all 190 prompts exceed it: raise it to 41" in told, told
+        assert f"--max_prompt_length 16: all 190 prompts exceed it: raise it to {least}" in told, told
     assert not list((tmp_path / "out").rglob("config.json"))
     assert train_sh("check", *words, "--max_prompt_length", "64", OUTPUT_DIR=str(tmp_path / "out")).status == 0
+
+
+def test_a_toy_of_one_row(tmp_path) -> None:
+    """As in the manual: a batch of one prompt, said in the plan, in a line of ``check`` and as a warning."""
+    data = tmp_path / "train.json"
+    data.write_text(json.dumps([{"prompt": "15 + 27 = ?", "ground_truth": "42", "data_source": "math_reasoning"}]))
+    words = ("--data", str(data), "--device", "cpu", "--output_dir", str(tmp_path / "out"))
+    planned, checked = train_sh("--dry_run", *words), train_sh("check", *words)
+    assert (planned.status, checked.status) == (0, 0), planned.err + checked.out
+    assert "warning: 1 prompt to train on: a toy, which shows that a run works" in planned.out
+    assert "batch    1 prompts x 1 a step" in planned.out
+    assert "(batch 1 for 128, mini batch 1 for 64: what one prompt fills)" in planned.out
+    assert "warn data        1 prompt to train on: a toy" in checked.out
+    refused = train_sh("--dry_run", *words, "--batch_size", "8")
+    assert refused.status == 2
+    told = "train.sh: --batch_size 8: there is 1 prompt to train on; give --batch_size 1 at most, or leave it out\n"
+    assert refused.err == told

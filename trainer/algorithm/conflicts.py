@@ -6,6 +6,20 @@ from typing import Any
 from trainer.algorithm.kl.full_kl import ESTIMATES, FULL
 
 
+def mistaken_names(values: Mapping[str, Any], explicit: frozenset[str]) -> str:
+    """Return that a knob was given which another framework calls by the name of a different one; empty where none is.
+
+    ROLL's and TRL's ``target_kl`` is what the adaptive KL weight steers to.
+    """
+    limit = values["TARGET_KL"] if "TARGET_KL" in explicit else None
+    if limit is None or "KL_TARGET" in explicit or values["KL_CTRL"] != "adaptive":
+        return ""
+    return (
+        f"--target_kl {limit:g} ends the updates of a step early; --kl_ctrl adaptive steers to --kl_target, which is "
+        f"{values['KL_TARGET']:g} by default (ROLL and TRL call that target_kl)"
+    )
+
+
 def faults(values: Mapping[str, Any]) -> list[str]:
     """Return one line a contradiction; ``values`` are the knobs by env var."""
     alone = values["ROLLOUT_N"] == 1
@@ -47,7 +61,7 @@ def faults(values: Mapping[str, Any]) -> list[str]:
         (
             values["TARGET_KL"] is not None and values["PPO_EPOCHS"] == 1,
             "--target_kl ends a step's update epochs early, of which --ppo_epochs 1 has one; take --ppo_epochs 2 "
-            "or more",
+            "or more (ROLL's target_kl is --kl_target, with --kl_ctrl adaptive)",
         ),
         *(
             (

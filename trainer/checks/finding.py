@@ -9,6 +9,7 @@ from typing import Literal
 from data.models import ModelError
 from data.parquet import DataError
 from reward.support.wording import LINE, of_system, shown
+from trainer.settings.messages import in_language
 from trainer.user_error import UserError
 
 State = Literal["ok", "warn", "fail"]
@@ -25,7 +26,7 @@ class Finding:
 
     def __str__(self) -> str:
         """Return the line of ``./train.sh check``."""
-        return f"{self.state:<5}{self.what:<12}{shown(self.text, LINE)}"
+        return f"{self.state:<5}{self.what:<12}{shown(in_language(self.text), LINE)}"
 
 
 def failures(what: str, faults: list[str], forced: bool = False) -> list[Finding]:

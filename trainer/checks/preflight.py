@@ -88,7 +88,7 @@ def look(
     if not dry and not fatal(settings, findings):
         findings += guarded("reward", partial(_try_reward_model, settings, facts, say))
         findings += guarded("audit", partial(_try_audit_model, settings, facts))
-    for line in facts.notes:
+    for line in dict.fromkeys(facts.notes):  # prompts may be measured again, once the model is made
         say(line)
     if fatal(settings, findings) or facts.model is None or facts.files is None:
         return None, findings
@@ -105,7 +105,6 @@ def _tell_early(settings: Settings, on_first_failure: Callable[[], None], check:
 
 
 def _data(settings: Settings, facts: Facts) -> Iterator[Finding]:
-    batch = settings.integer("BATCH_SIZE")
     try:
         files = data_files(settings)
         rows = (parquet.row_count(files[0]), parquet.row_count(files[1]))
@@ -113,10 +112,7 @@ def _data(settings: Settings, facts: Facts) -> Iterator[Finding]:
         facts.files = (Path("train.parquet"), Path("val.parquet"))
         return
     facts.files, facts.rows = files, rows
-    if rows[0] < batch:
-        yield Finding("data", "fail", f"--batch_size {batch}: {files[0]} has only {rows[0]} prompts")
-    else:
-        yield Finding("data", "ok", f"{settings.text('DATA')}: {rows[0]} prompts to train on, {rows[1]} held out")
+    yield from prompts.count_findings(settings, *rows)
 
 
 def _model(settings: Settings, facts: Facts) -> Iterator[Finding]:
@@ -137,7 +133,7 @@ def _model(settings: Settings, facts: Facts) -> Iterator[Finding]:
 
 
 def _make_model(settings: Settings, facts: Facts, say: Callable[[str], None], make: bool) -> Iterator[Finding]:
-    """Make a built-in model that is not there yet; then look at its tokenizer, which could not be read before."""
+    """Make a built-in model that is not there yet; then look at its own tokenizer."""
     assert facts.model is not None
     if not make or not _is_unmade(settings, facts.model):
         return
@@ -160,9 +156,11 @@ def _tokenizer(settings: Settings, facts: Facts, *needed: Future[list[Finding]])
     model, files = facts.model, facts.files
     if model is None or files is None:
         return
-    if _is_unmade(settings, model):
+    if _is_unmade(settings, model) and settings.text("MODEL_PATH") == "builtin:tiny":
         yield from conversation_check.of_unmade(settings, facts.tools, facts.observations)
-        yield from prompts.of_unmade(settings, files)
+        rows, facts.exact, findings = prompts.of_unmade(settings, files)
+        facts.rows = rows or facts.rows
+        yield from findings
         return
     facts.rows, facts.exact, findings = prompts.tell_of(
         settings, model, files, facts.tools, facts.observations, facts.notes.append

@@ -1,29 +1,66 @@
-"""The prompts as the model's tokenizer and chat template write them."""
+"""The prompts as the model's tokenizer and chat template write them, and whether there are enough for a step.
+
+A size of a batch that was given is refused where they are not; one that was left to the kit shrinks, by
+``Settings.filled_by``, once all checks know how many prompts there are.
+"""
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from data import models
-from data.report import Lengths, report
+from data.report import Lengths, Report, report
 from environments.tools.spec import Schema
 from reward.model.imports import transformers
 from reward.support.wording import reason, shown
 from trainer.checks import policy_model
 from trainer.checks.finding import Finding
 from trainer.checks.multi_turn import conversation_check, tools_check
+from trainer.settings import batch_size
 from trainer.settings.settings import Settings
 from trainer.user_error import UserError
 
+TOY = 16  # prompts: fewer show that a run works, and little more
 
-def too_few(limit: int, rows: int, usable: int, longest: int, batch: int) -> str:
-    """Say that too few prompts are within the limit for a batch, and what to do."""
-    if usable == rows:
-        return f"--batch_size {batch}: there are {rows} prompts to train on; lower it, or give more data"
-    how = f"raise it to {longest}" + ", or lower --batch_size" * (usable > 0)
-    which = f"all {rows} prompts exceed it" if not usable else f"{rows - usable} of {rows} prompts exceed it"
-    left = f", and a batch has {batch}" if usable else ""
-    return f"--max_prompt_length {limit}: {which}{left}: {how}"
+
+def count_findings(settings: Settings, rows: int, held_out: int) -> Iterator[Finding]:
+    """Yield what there is to say of the number of prompts, before any is measured."""
+    if fault := too_few(settings, rows, rows):
+        yield Finding("data", "fail", fault)
+        return
+    yield Finding("data", "ok", f"{settings.text('DATA')}: {rows} prompts to train on, {held_out} held out")
+    if rows < TOY:
+        prompts = f"{rows} prompt{'s' * (rows > 1)} to train on"
+        yield Finding("data", "warn", f"{prompts}: a toy, which shows that a run works; a model learns from hundreds")
+
+
+def too_few(settings: Settings, rows: int, usable: int, longest: int = 0) -> str:
+    """Return that too few of ``rows`` prompts are within the limit for a step, and what to do; empty where enough are.
+
+    A batch that is left to the kit shrinks to what the prompts fill, but not to fewer than half of them, where the
+    others are too long.
+    """
+    least, given = batch_size.least(settings.values, frozenset(settings.default_sizes)), _given(settings)
+    half_are_too_long = given != "BATCH_SIZE" and 2 * usable < min(rows, settings.integer("BATCH_SIZE"))
+    if usable >= least and not half_are_too_long:
+        return ""
+    near = batch_size.largest(settings.values, given, usable) if given else 0
+    smaller = f"give --{given.lower()} {near} at most" if near and near < settings.integer(given) else ""
+    if usable < rows:
+        which = f"{rows - usable} of {rows} prompts exceed it" if usable else f"all {rows} prompts exceed it"
+        asked = f", and --{given.lower()} is {settings.integer(given)}" if smaller else ""
+        limit = f"--max_prompt_length {settings.integer('MAX_PROMPT_LENGTH')}"
+        return f"{limit}: {which}{asked}: raise it to {longest}{f', or {smaller}' if smaller else ''}"
+    there = f"there {'is 1 prompt' if rows == 1 else f'are {rows} prompts'} to train on"
+    if smaller:
+        return f"--{given.lower()} {settings.integer(given)}: {there}; {smaller}, or leave it out"
+    ranks = settings.integer("N_GPUS") * settings.integer("NNODES")
+    return f"--n_gpus: {ranks} ranks share the prompts of a step, {least} at least, and {there}; take fewer ranks"
+
+
+def _given(settings: Settings) -> str:
+    """Return the size that decides how many prompts a step takes, of those that were given; empty where none was."""
+    return next((env for env in batch_size.FITTED if env not in settings.default_sizes), "")
 
 
 class ByteTokenizer:
@@ -39,23 +76,30 @@ class ByteTokenizer:
         return {"input_ids": text.encode()}
 
 
-def of_unmade(settings: Settings, files: tuple[Path, Path]) -> Iterator[Finding]:
-    """Yield whether the prompts are within the limit for a built-in model that is not made yet, where that is known."""
-    limit, batch = settings.integer("MAX_PROMPT_LENGTH"), settings.integer("BATCH_SIZE")
-    name = settings.text("MODEL_PATH")
+def of_unmade(settings: Settings, files: tuple[Path, Path]) -> tuple[tuple[int, int] | None, bool, list[Finding]]:
+    """Return as ``tell_of`` for ``builtin:tiny`` before it is made, whose tokens are known without it.
+
+    Raises:
+        UserError: too few prompts are within the limit.
+    """
     if settings.text("ENV_NAME") or settings.text("TOOLS"):
-        return
-    if name != "builtin:tiny":
-        text = f"prompts are measured once the first launch has made {name}; those above {limit} tokens are left out"
-        yield Finding("tokenizer", "ok", text)
-        return
-    summary = report(*files, ByteTokenizer(), limit)
-    lengths = summary.lengths or Lengths(0, 0, 0, 0.0, limit)
+        return None, True, []
+    summary = report(*files, ByteTokenizer(), settings.integer("MAX_PROMPT_LENGTH"))
+    return _measured(settings, summary)
+
+
+def _measured(settings: Settings, summary: Report) -> tuple[tuple[int, int], bool, list[Finding]]:
+    """Return how many prompts are within the limit, and held out, whether that is exact, and what to say of lengths.
+
+    Raises:
+        UserError: too few are.
+    """
+    lengths = summary.lengths or Lengths(0, 0, 0, 0.0, settings.integer("MAX_PROMPT_LENGTH"))
     usable = summary.rows - round(lengths.too_long * summary.rows)
-    if usable < batch:
-        yield Finding("tokenizer", "fail", too_few(limit, summary.rows, usable, lengths.longest, batch))
-    else:
-        yield Finding("tokenizer", "ok", summary.of_lengths())
+    if fault := too_few(settings, summary.rows, usable, lengths.longest):
+        raise UserError(fault)
+    findings = [Finding("tokenizer", "ok", summary.of_lengths())]
+    return (usable, summary.held_out), lengths.measured >= summary.rows, findings
 
 
 def tell_of(
@@ -75,10 +119,9 @@ def tell_of(
         UserError: too few prompts are left for one batch, a conversation does not fit, or the model has no chat
             template.
     """
-    limit, batch = settings.integer("MAX_PROMPT_LENGTH"), settings.integer("BATCH_SIZE")
-    name, library = settings.text("MODEL_PATH"), transformers()
+    limit, name = settings.integer("MAX_PROMPT_LENGTH"), settings.text("MODEL_PATH")
     try:
-        tokenizer = library.AutoTokenizer.from_pretrained(model.path, trust_remote_code=False)
+        tokenizer = _tokenizer(name, model)
         faults = policy_model.tokenizer_faults(tokenizer, model.config)
         summary = None if faults else report(*files, tokenizer, limit, tools or None)
     except Exception as error:  # of a stranger's tokenizer or template
@@ -92,13 +135,18 @@ def tell_of(
         raise UserError(f"--model {name}: {fault}")
     for line in summary.notable(settings.text("REWARD_FN"), bool(settings.text("ENV_NAME"))):
         say(line)
-    lengths = summary.lengths or Lengths(0, 0, 0, 0.0, limit)
-    usable = summary.rows - round(lengths.too_long * summary.rows)
-    if usable < batch:
-        raise UserError(too_few(limit, summary.rows, usable, lengths.longest, batch))
+    rows, exact, findings = _measured(settings, summary)
     warning = conversation_check.of_episodes(settings, tokenizer, observations)
     if tools:
         conversation_check.of_tools(settings, tokenizer)
-    findings = [Finding("tokenizer", "ok", summary.of_lengths())]
     findings += [Finding("tokenizer", "warn", warning)] * bool(warning)
-    return (usable, summary.held_out), lengths.measured >= summary.rows, findings
+    return rows, exact, findings
+
+
+def _tokenizer(name: str, model: models.Model) -> Any:
+    """Return the model's tokenizer; that of ``builtin:smollm2`` is known before the model is made."""
+    if name == "builtin:smollm2" and not Path(model.path).is_dir():
+        from data import smollm2
+
+        return smollm2.tokenizer()
+    return transformers().AutoTokenizer.from_pretrained(model.path, trust_remote_code=False)

@@ -9,6 +9,7 @@ from pathlib import Path
 from omegaconf import DictConfig, OmegaConf
 
 from trainer import ROOT
+from trainer.algorithm.conflicts import mistaken_names
 from trainer.algorithm.kl import full_kl
 from trainer.checks import host_checks, model_defaults, preflight, software
 from trainer.checks.finding import Finding, failures, guarded
@@ -30,8 +31,12 @@ LEAST_DISK = 2 * GIB
 
 @dataclass(frozen=True)
 class CheckResult:
-    """What was found out; plan, run and configuration are None where something is wrong before them."""
+    """What was found out; plan, run and configuration are None where something is wrong before them.
 
+    ``settings`` are those of the run: with a batch that the data fill.
+    """
+
+    settings: Settings
     findings: tuple[Finding, ...]
     forecast: tuple[str, ...] = ()
     needs: str = ""  # the forecast in words
@@ -62,24 +67,29 @@ def run_checks(
     if faults := folders.output_faults(settings):  # where all that follows writes
         if on_first_failure:
             on_first_failure()
-        return CheckResult((*findings, *failures("disk", faults)))
+        return CheckResult(settings, (*findings, *failures("disk", faults)))
     if on_first_failure and (run is None or findings):
         on_first_failure()
     plan, more = preflight.look(settings, say, make and run is not None, on_first_failure)
     findings += more
+    if plan is not None and plan.rows is not None:
+        settings = settings.filled_by(plan.rows[0])
     if idle := without_effect(settings.values, settings.explicit, settings.reward.kind):
         findings.append(Finding("settings", "warn", idle))
+    if mistaken := mistaken_names(settings.values, settings.explicit):
+        findings.append(Finding("settings", "warn", mistaken))
     if unread := verls_unread.unread_line(settings.overrides):
         findings.append(Finding("settings", "warn", unread))
     if plan is None or run is None or any(finding.what == "config" for finding in findings):
-        return CheckResult((*findings, *([] if settings.dry_run else guarded("disk", partial(_space, settings, 0)))))
+        space = [] if settings.dry_run else guarded("disk", partial(_space, settings, 0))
+        return CheckResult(settings, (*findings, *space))
     configs: list[DictConfig] = []
     findings += guarded("batch", partial(_composed, settings, plan, run, tmp, configs))
     needs: list[str] = []  # the forecast in words, then its table
     for config in configs:
         findings += guarded("memory", partial(_capacity, settings, plan, config, needs))
     summary, forecast = "".join(needs[:1]), tuple(needs[1:])
-    return CheckResult(tuple(findings), forecast, summary, plan, run, configs[0] if configs else None)
+    return CheckResult(settings, tuple(findings), forecast, summary, plan, run, configs[0] if configs else None)
 
 
 def _composed(
@@ -105,7 +115,7 @@ def _composed(
     configs.append(config)
     samples, padded = shape.batch * shape.samples, shape.totals()[0]
     text = f"{shape.batch} prompts x {shape.samples} on {shape.ranks} rank{'s' * (shape.ranks > 1)}"
-    text += f" ({', '.join(settings.fitted)}: the nearest that fits)" if settings.fitted else ""
+    text += f" ({settings.fitted})" if settings.fitted else ""
     if padded > samples:
         text += f": no multiple of --mini_batch_size, so verl adds {padded - samples} empty samples to each step"
     yield Finding("batch", "warn" if padded > samples else "ok", text)

@@ -12,6 +12,7 @@ from trainer.checks.run_checks import run_checks
 from trainer.commands.rehearsal import record
 from trainer.composition.run_plan import RunPlan
 from trainer.launch import processes
+from trainer.settings.messages import in_language
 from trainer.settings.settings import Settings
 from trainer.user_error import UserError
 
@@ -40,7 +41,7 @@ def run(settings: Settings, arguments: Sequence[str]) -> int:
         print("\n" + "\n".join(result.forecast))
     if rehearsed := _rehearsed(settings):
         print(f"\nrehearsal: {rehearsed}")
-    print(f"\n{_summary(settings, result.findings)} ({time.monotonic() - started:.1f} s)")
+    print("\n" + in_language(f"{_summary(settings, result.findings)} ({time.monotonic() - started:.1f} s)"))
     return 2 if fatal(settings, result.findings) else 0
 
 

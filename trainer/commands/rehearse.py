@@ -31,6 +31,7 @@ def run(settings: Settings, arguments: Sequence[str]) -> int:
         raise UserError(*faults)
     started, traces = time.monotonic(), processes.Traces()
     real = inputs.read(settings, lambda line: print(line, flush=True))
+    settings = real.settings
     name = record.fingerprint(settings)[: record.LENGTH]
     folder = record.folder(settings.output) / name
     lock_fd = _take(folder)

@@ -22,7 +22,7 @@ def lines(settings: Settings, plan: RunPlan, run: Run, config: DictConfig, needs
     ``needs`` is the forecast of memory and disk in words.
     """
     parts = {
-        "model": _model(settings, plan, config),
+        "model": _model(settings, config),
         "data": _data(settings, plan),
         "reward": _reward(settings, plan),
         **_tools(settings, plan),
@@ -40,13 +40,13 @@ def lines(settings: Settings, plan: RunPlan, run: Run, config: DictConfig, needs
         yield f"{name:<8} {text}"
 
 
-def _model(settings: Settings, plan: RunPlan, config: DictConfig) -> str:
+def _model(settings: Settings, config: DictConfig) -> str:
     rank = config.actor_rollout_ref.model.lora_rank
     how = f"LoRA of rank {rank}" if rank else "all weights"
     critic = "a critic" if settings.text("ADV_ESTIMATOR") == "gae" else "no critic"
     is_compared = config.algorithm.use_kl_in_reward or config.actor_rollout_ref.actor.use_kl_loss
     reference = "a reference policy" if is_compared else "no reference policy"
-    return f"{settings.text('MODEL_PATH')}, {how}, {critic}, {reference} ({plan.model.path})"
+    return f"{settings.text('MODEL_PATH')}, {how}, {critic}, {reference}"
 
 
 def _data(settings: Settings, plan: RunPlan) -> str:
@@ -77,7 +77,7 @@ def _reward(settings: Settings, plan: RunPlan) -> str:
     rules = function if settings.reward.by_function else "rules"
     names = {"rule_score": rules, "rm_score": model, "judge_score": by_judge, "env_score": of_turns}
     return {
-        "rule": "rule functions, by the data_source of a row (reward/rules/__init__.py)",
+        "rule": "rule functions, by the data_source of a row",
         "function": function,
         "judge": by_judge,
         "model": f"reward model {model}",
@@ -128,7 +128,7 @@ def _devices(settings: Settings, config: DictConfig) -> str:
 
 def _batch(settings: Settings, config: DictConfig) -> str:
     actor, data, n = config.actor_rollout_ref.actor, config.data, config.actor_rollout_ref.rollout.n
-    fitted = f" ({', '.join(settings.fitted)}: the nearest that fits)" if settings.fitted else ""
+    fitted = f" ({settings.fitted})" if settings.fitted else ""
     updates = -(-data.train_batch_size // actor.ppo_mini_batch_size) * actor.ppo_epochs
     tokens, samples = actor.ppo_max_token_len_per_gpu, actor.ppo_micro_batch_size_per_gpu
     return (

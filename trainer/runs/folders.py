@@ -47,7 +47,7 @@ class Run:
             raise UserError(f"--run_name {self.name}: this run is being trained; use another name, or end that run")
         resolved = {env: "none" if value is None else as_env(value) for env, value in settings.values.items()}
         given = {env: resolved[env] for env in settings.explicit}
-        saved_settings.write(self.folder, given, settings.overrides)
+        saved_settings.write(self.folder, given | {env: resolved[env] for env in settings.of_data}, settings.overrides)
         flags_file.write(self.folder, given, settings.overrides, resolved)
         return lock_fd
 

@@ -1,4 +1,4 @@
-"""Batch and mini batch where they are left to the kit: the sizes nearest to the defaults that verl accepts."""
+"""Batch and mini batch where they are left to the kit: the sizes nearest to the defaults that fit."""
 
 import math
 from collections.abc import Mapping
@@ -19,25 +19,29 @@ def nearest_multiple(step: int, target: int) -> int:
     return max(step, (target + step // 2) // step * step)
 
 
-def fit(values: Values, free: frozenset[str]) -> tuple[dict[str, Value], tuple[str, ...]]:
+def fit(values: Values, free: frozenset[str], prompts: int | None = None) -> tuple[dict[str, Value], tuple[str, ...]]:
     """Return the sizes that fit in the place of those in ``free``, whose values are targets, and what was changed.
 
     Args:
         values: all knobs.
         free: those of ``FITTED`` that nobody gave a number for.
+        prompts: how many there are, where that is known; ``least`` at least. A free batch is not larger, and has as
+            many updates as that of the targets, or more.
 
     Returns:
         The sizes by env var, and a text for each that is not its target: "batch 258 for 256".
     """
     targets = batch, mini = values.integer("BATCH_SIZE"), values.integer("MINI_BATCH_SIZE")
-    ranks, samples = values.integer("N_GPUS") * values.integer("NNODES"), values.integer("ROLLOUT_N")
-    micro = values.integer_or_none("MICRO_BATCH_SIZE")
-    step = unit(ranks, samples)
-    minis = step if micro is None else unit(ranks * micro, samples)
+    step, minis = _units(values)
     if "MINI_BATCH_SIZE" in free:
         mini = _mini(minis, mini, None if "BATCH_SIZE" in free else batch)
     if "BATCH_SIZE" in free:
         batch = nearest_multiple(math.lcm(step, mini), batch)
+        if prompts is not None and batch > prompts:
+            if "MINI_BATCH_SIZE" in free:
+                mini = _mini(minis, _halved(targets[1], max(minis, prompts * targets[1] // targets[0])), None)
+            whole = math.lcm(step, mini)
+            batch = prompts // whole * whole
     names = ("batch", "mini batch")
     fitted = tuple(
         f"{name} {size} for {target}"
@@ -45,6 +49,37 @@ def fit(values: Values, free: frozenset[str]) -> tuple[dict[str, Value], tuple[s
         if size != target
     )
     return {"BATCH_SIZE": batch, "MINI_BATCH_SIZE": mini}, fitted
+
+
+def least(values: Values, free: frozenset[str]) -> int:
+    """Return the fewest prompts that a step can have: those of the batch, or of the mini batch, that was given."""
+    step, minis = _units(values)
+    if "BATCH_SIZE" not in free:
+        return values.integer("BATCH_SIZE")
+    return minis if "MINI_BATCH_SIZE" in free else math.lcm(step, values.integer("MINI_BATCH_SIZE"))
+
+
+def largest(values: Values, size: str, prompts: int) -> int:
+    """Return the largest of a size of ``FITTED`` that so many prompts fill and the ranks share; 0 where there is none.
+
+    Of a mini batch: the largest one that its forward passes divide.
+    """
+    unit_of_size = _units(values)[size == "MINI_BATCH_SIZE"]
+    return prompts // unit_of_size * unit_of_size
+
+
+def _units(values: Values) -> tuple[int, int]:
+    """Return the prompts of which a batch, and a mini batch, is a multiple."""
+    ranks, samples = values.integer("N_GPUS") * values.integer("NNODES"), values.integer("ROLLOUT_N")
+    micro = values.integer_or_none("MICRO_BATCH_SIZE")
+    return unit(ranks, samples), unit(ranks * (micro or 1), samples)
+
+
+def _halved(size: int, most: int) -> int:
+    """Return ``size`` halved until it is ``most`` at most: it stays as easy to divide."""
+    while size > most:
+        size //= 2
+    return max(1, size)
 
 
 def _mini(step: int, target: int, batch: int | None) -> int:

@@ -15,15 +15,20 @@ ENVIRONMENT, EPISODES = "ENV_NAME", "env:"  # and the data of a run with one
 TOOLS, CALCULATOR, SUMS = "TOOLS", "calculator", "builtin:sums"
 
 
-def resolve(knobs: Sequence[Knob], explicit: Mapping[str, Value], gpus: int) -> tuple[Values, tuple[str, ...]]:
-    """Return the values of all knobs on a machine with ``gpus`` GPUs, and the sizes that are not their defaults."""
+def resolve(
+    knobs: Sequence[Knob], explicit: Mapping[str, Value], gpus: int
+) -> tuple[Values, tuple[str, ...], dict[str, int]]:
+    """Return the values of all knobs on a machine with ``gpus`` GPUs, and what of a batch was fitted.
+
+    The last value has the defaults of those sizes that nobody gave: they may have to be fitted again, to the data.
+    """
     free = batch_size.free_sizes(explicit)
     fixed = {env: value for env, value in explicit.items() if env not in free}
     device = _device(fixed, gpus)
     values = Values({**_defaults(knobs, fixed, device), **fixed, "DEVICE": device})
     values = values.having(N_GPUS=_ranks(values, gpus), DTYPE=_precision(values))
     sizes, fitted = batch_size.fit(values, free)
-    return values.having(**sizes), fitted
+    return values.having(**sizes), fitted, {env: values.integer(env) for env in free}
 
 
 def own_gpus(values: Values) -> int:

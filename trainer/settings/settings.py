@@ -3,7 +3,7 @@
 Runs on the standard library alone, before anything is installed. Precedence, lowest first: the table's default, its
 column for no GPU, its column for ``builtin:tiny``, what a run that goes on was given before, the file of ``--config``,
 env vars, flags (which ``train.sh`` turns into env vars), raw overrides for verl. Defaults of batch sizes give way to
-the nearest sizes that fit (``trainer.settings.batch_size``).
+the nearest sizes that fit (``trainer.settings.batch_size``): here to the GPUs, and once the data is read to that.
 """
 
 import contextlib
@@ -13,6 +13,7 @@ from pathlib import Path
 
 from reward.support.wording import expanded, path_fault, quoted
 from trainer import ROOT
+from trainer.settings import batch_size
 from trainer.settings.conflicts import contradictions
 from trainer.settings.given import flags_file, names, overrides, saved_settings, secret_inputs
 from trainer.settings.knobs import Knob, Value, load_knobs, with_trait
@@ -34,7 +35,9 @@ class Settings:
     overrides: tuple[str, ...] = ()
     explicit: frozenset[str] = field(default_factory=frozenset)
     reward: RewardChoice = field(default_factory=lambda: RewardChoice("rule"))
-    fitted: tuple[str, ...] = ()  # sizes of a batch that are not the defaults, as those do not fit: "batch 258 for 256"
+    fitted: str = ""  # sizes of a batch that are not the defaults, and why: "batch 258 for 256: the nearest that fits"
+    default_sizes: Mapping[str, int] = field(default_factory=dict)  # of a batch, by env var: those that nobody gave
+    of_data: frozenset[str] = field(default_factory=frozenset)  # those of them that the data decided
     of_file: frozenset[str] = field(default_factory=frozenset)  # those that the file of --config alone gave
     covered: tuple[str, ...] = ()  # what of that file gives way to an env var, a line each
 
@@ -75,6 +78,15 @@ class Settings:
     def having(self, **values: Value) -> "Settings":
         """Return the same with other values, as if nobody had given them."""
         return replace(self, values=self.values.having(**values))
+
+    def filled_by(self, prompts: int) -> "Settings":
+        """Return the same with a batch that so many prompts fill, where its size was left to the kit."""
+        if "BATCH_SIZE" not in self.default_sizes or self.integer("BATCH_SIZE") <= prompts:
+            return self
+        targets, free = self.values.having(**self.default_sizes), frozenset(self.default_sizes)
+        sizes, changed = batch_size.fit(targets, free, prompts)
+        fitted = f"{', '.join(changed)}: what {'one prompt fills' if prompts == 1 else f'{prompts} prompts fill'}"
+        return replace(self, values=self.values.having(**sizes), fitted=fitted, of_data=free)
 
     def environment(self) -> dict[str, str]:
         """Return the knobs as env vars, in the form that ``config/*.yaml`` reads."""
@@ -117,7 +129,8 @@ def read_settings(
     explicit = before | given
     passed_on = saved_settings.merged(saved_settings.merged(words_before, file_words), words)
     gpus = host.gpu_count() if gpus is None else gpus
-    values, fitted = resolve(knobs, explicit, gpus)
+    values, changed, default_sizes = resolve(knobs, explicit, gpus)
+    fitted = f"{', '.join(changed)}: the nearest that fits" if changed else ""
     reward = choose(values)
     envs = frozenset(explicit)
     faults = [*names.faults(environ, knobs), *faults, *file.faults]
@@ -128,7 +141,9 @@ def read_settings(
         raise UserError(*faults)
     of_file = frozenset({*file.values, *of_words} - {*typed, *raw})
     covered = file.covered(typed, environ.get("KIT_GIVEN", "").split())
-    return Settings(values, tuple(passed_on), envs, reward, fitted, of_file, tuple(covered))
+    return Settings(
+        values, tuple(passed_on), envs, reward, fitted, default_sizes, of_file=of_file, covered=tuple(covered)
+    )
 
 
 def _explicit(environ: Mapping[str, str], knobs: Sequence[Knob]) -> tuple[dict[str, Value], list[str]]:

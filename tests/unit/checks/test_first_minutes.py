@@ -44,19 +44,18 @@ def test_prompts_are_counted_as_the_tiny_model_will(tmp_path) -> None:
         assert len(stand_in(other, add_special_tokens=False)["input_ids"]) == wanted
 
 
-@pytest.mark.parametrize(
-    ("rows", "usable", "batch", "text"),
-    [
-        (191, 191, 256, "--batch_size 256: there are 191 prompts to train on; lower it, or give more data"),
-        (191, 0, 128, "--max_prompt_length 16: all 191 prompts exceed it: raise it to 132"),
-        (
-            191,
-            90,
-            128,
-            "--max_prompt_length 16: 101 of 191 prompts exceed it, and a batch has 128: raise it to 132, or lower "
-            "--batch_size",
-        ),
-    ],
-)
-def test_too_few_prompts(rows, usable, batch, text) -> None:
-    assert prompts.too_few(16, rows, usable, 132, batch) == text
+def test_the_other_built_in_model_has_its_tokenizer_before_it_is_made() -> None:
+    """The numbers are those of ``AutoTokenizer.from_pretrained(..., gguf_file=...)``, which takes 20 seconds for it."""
+    from data import smollm2
+
+    tokenizer = smollm2.tokenizer()
+    messages = [{"role": "user", "content": "小明有 3 个苹果,  how many\n\tare there? naïve"}]
+    text = tokenizer.apply_chat_template(messages, add_generation_prompt=True, tokenize=False)
+    assert text.startswith("<|im_start|>system\nYou are a helpful AI assistant named SmolLM")
+    turn = [
+        *(1, 4093, 198, 26986, 233, 22178, 232, 30746, 216, 35, 216, 26951, 179, 229, 134, 43774, 28, 216, 638, 800),
+        *(198, 197, 522, 665, 47, 15486, 46494, 2, 198),
+    ]
+    start = text.index("<|im_start|>user")
+    assert tokenizer(text[start : text.rindex("<|im_start|>")], add_special_tokens=False)["input_ids"] == turn
+    assert (tokenizer.eos_token, tokenizer.pad_token) == ("<|im_end|>", "<|im_end|>")

@@ -109,7 +109,7 @@ def test_a_composite_of_rules_reaches_verl(tmp_path, small_model, monkeypatch) -
     ("environ", "message"),
     [
         ({"MAX_PROMPT_LENGTH": "5"}, r"^--max_prompt_length 5: all \d+ prompts exceed it: raise it to \d+"),
-        ({"BATCH_SIZE": "64"}, r"^--batch_size 64: .* has only 57 prompts"),
+        ({"BATCH_SIZE": "64"}, r"^--batch_size 64: there are 57 prompts to train on; give --batch_size 57 at most, or"),
         ({"REWARD_FN": "none.py"}, r"^--reward_fn none.py: there is no file /"),
         ({"REWARD_FN": "none"}, r"^--reward_fn none: there is no such file or module; give path.py"),
     ],

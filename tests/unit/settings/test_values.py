@@ -68,12 +68,13 @@ def test_every_knob_has_a_value_of_its_type_and_none_can_be_changed(gpus) -> Non
 def test_what_is_resolved_leaves_what_was_given_alone() -> None:
     given: Mapping[str, object] = {"BATCH_SIZE": AUTO, "ROLLOUT_N": 3, "N_GPUS": 7}
     before = dict(given)
-    values, fitted = resolve(load_knobs(), given, 8)  # type: ignore[arg-type]
+    values, fitted, defaults = resolve(load_knobs(), given, 8)  # type: ignore[arg-type]
     assert given == before
     assert (values["BATCH_SIZE"], values["MINI_BATCH_SIZE"], fitted) == (
         252,
         63,
         ("batch 252 for 256", "mini batch 63 for 64"),
     )
+    assert defaults == {"BATCH_SIZE": 256, "MINI_BATCH_SIZE": 64}
     assert isinstance(values, Values)
     assert values.having(SEED=5).integer("SEED") == 5 != values.integer("SEED")

@@ -29,8 +29,12 @@ CLASSIFIER = "ForSequenceClassification"  # how transformers' classes are called
 
 @dataclass(frozen=True)
 class Inputs:
-    """The real run, as far as it can be known without its weights and its devices."""
+    """The real run, as far as it can be known without its weights and its devices.
 
+    ``settings`` are those that it would have: with a batch that the data fill.
+    """
+
+    settings: Settings
     policy: ModelSource
     architecture: Architecture
     files: tuple[Path, Path]  # prompts to train on, and held out
@@ -78,7 +82,8 @@ def read(settings: Settings, say: Callable[[str], None]) -> Inputs:
         raise UserError(*dict.fromkeys(faults))
     forecast = result.forecast or _forecast(model, result.config)
     warnings = tuple(finding.text for finding in result.findings if finding.state == "warn" and _tells(finding))
-    return Inputs(policy, architecture, files, result.config, tuple(forecast), warnings, rewards, critic)
+    real = result.settings.having(DRY_RUN=settings.dry_run)
+    return Inputs(real, policy, architecture, files, result.config, tuple(forecast), warnings, rewards, critic)
 
 
 def _tells(finding: Finding) -> bool:

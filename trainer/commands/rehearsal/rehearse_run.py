@@ -82,7 +82,7 @@ def _miniatures(settings: Settings, real: Inputs, folder: Path, rehearsal: Rehea
     train_file, val_file = folder / "train.parquet", folder / "val.parquet"
     held_out = run_settings.JUDGED_HELD_OUT_ROWS if run_settings.is_judged(settings) else run_settings.HELD_OUT_ROWS
     with rehearsal.stage("data") as row:
-        rows = parquet.write_sample(real.files[0], run_settings.TRAIN_ROWS, train_file)
+        rows = parquet.write_sample(real.files[0], run_settings.TRAIN_ROWS, train_file, run_settings.PROMPTS)
         more = parquet.write_sample(real.files[1], held_out, val_file)
         row.text = f"{rows} prompts of {parquet.row_count(real.files[0]):,}, {more} held out"
         if settings.text("ENV_NAME"):

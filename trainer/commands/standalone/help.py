@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from trainer import ROOT
+from trainer.settings import messages
 from trainer.settings.knobs import COMMANDS, Knob, load_knobs
 from trainer.user_error import UserError, fail
 
@@ -84,8 +85,7 @@ def language(arguments: Sequence[str], environ: Mapping[str, str]) -> str:
         if asked not in LANGUAGES:
             raise UserError(f"--lang {asked or '(no value)'}: there are {' and '.join(LANGUAGES)}")
         return asked
-    locale = next((environ[name] for name in ("LC_ALL", "LC_MESSAGES", "LANG") if environ.get(name)), "")
-    return "zh" if locale.lower().startswith("zh") else "en"
+    return messages.language(environ)
 
 
 def main() -> int:

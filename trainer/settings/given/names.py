@@ -7,6 +7,7 @@ from functools import cache
 
 from reward.support.nearest import nearest
 from trainer import ROOT
+from trainer.settings import messages
 from trainer.settings.knobs import Knob
 
 # What is no flag, but looked for among them.
@@ -36,6 +37,8 @@ def elsewhere() -> Mapping[str, tuple[str, ...]]:
 def faults(environ: Mapping[str, str], knobs: Sequence[Knob]) -> list[str]:
     """Return what is wrong with the flags that ``train.sh`` could not read."""
     lines = []
+    if (asked := environ.get(messages.ENV, messages.LANGUAGES[0])) not in messages.LANGUAGES:
+        lines.append(f"--lang {asked or '(no value)'}: there are {' and '.join(messages.LANGUAGES)}")
     for name in filter(None, environ.get("KIT_UNKNOWN", "").split("\n")):
         if name.endswith(" (a value)"):
             flag = name.removesuffix(" (a value)")

@@ -1,0 +1,26 @@
+"""Messages in Chinese, where that is asked for."""
+
+import pytest
+
+from tests.support.command import train_sh
+
+
+@pytest.mark.parametrize(
+    ("words", "environ"),
+    [(("--lang", "zh"), {}), (("--lang=zh",), {}), ((), {"LANG": "zh_CN.UTF-8"})],
+)
+def test_a_refusal_in_chinese(words, environ) -> None:
+    result = train_sh(*words, "--modle", "x", "--lr", "much", **environ)
+    assert result.status == 2
+    assert result.complaints == [
+        "train.sh：--modle：没有这个参数；是不是 --model？",
+        "train.sh：--lr='much'：允许的值：从 0（不含）到 10的数",
+    ]
+
+
+def test_english_unless_asked() -> None:
+    told = "train.sh: --modle: there is no such flag; did you mean --model?"
+    assert train_sh("--modle", "x", LANG="en_US.UTF-8").complaints == [told]
+    assert train_sh("--modle", "x", "--lang", "en", LANG="zh_CN.UTF-8").complaints == [told]
+    assert train_sh("--lang", "fr").complaints == ["train.sh: --lang fr: there are en and zh"]
+    assert train_sh("--lang").complaints == ["train.sh: --lang (no value): there are en and zh"]

@@ -1,0 +1,60 @@
+"""Messages in Chinese: the table is whole, and each row of it is of a message that there is."""
+
+import ast
+import itertools
+import re
+
+from trainer import ROOT
+from trainer.settings import messages
+
+ROWS = messages.table()
+CHINESE = re.compile("[\u4e00-\u9fff]")
+
+
+def texts_of_the_code() -> str:
+    """All texts in the code, f-strings with what they hold left out: one string."""
+    texts = []
+    for package in ("trainer", "data", "reward"):
+        for path in (ROOT / package).rglob("*.py"):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                parts = node.values if isinstance(node, ast.JoinedStr) else [node]
+                texts.append("".join(p.value if is_text(p) else "" for p in parts))
+    return "\n".join(texts)
+
+
+def is_text(node: ast.AST) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+
+
+def test_both_languages_say_the_same() -> None:
+    assert len(ROWS) > 100
+    for english, chinese in ROWS:
+        names = [sorted(messages.PLACEHOLDER.findall(text)) for text in (english, chinese)]
+        assert names[0] == names[1], english
+        assert chinese != english, english
+        assert not CHINESE.search(english), english
+
+
+def test_no_row_stands_in_the_way_of_another() -> None:
+    for english, chinese in ROWS:
+        filled = (messages.PLACEHOLDER.sub("7", text) for text in (english, chinese))
+        assert messages.chinese(next(filled)) == next(filled), english
+
+
+def test_each_row_is_a_message_of_the_code() -> None:
+    """By pairs of words in its longest piece of text: a third of them, as parts of a message may be made apart."""
+    texts = texts_of_the_code()
+    for english, _ in ROWS:
+        words = max(re.split(r"\{\w+\}|\d", english), key=len).split()
+        pairs = [f"{first} {second}" for first, second in itertools.pairwise(words)]
+        pairs = [pair for pair in pairs if re.search("[a-z] [a-z]", pair)]
+        there = [pair for pair in pairs if pair in texts or re.sub(r"s\b", "", pair) in texts]
+        assert 3 * len(there) >= len(pairs), english
+
+
+def test_what_a_run_says_is_in_the_table() -> None:
+    """Each line that the README shows of a run."""
+    block = (ROOT / "README.md").read_text(encoding="utf-8").split("```text\n")[1].split("```")[0]
+    for line in block.splitlines():
+        if line.strip() not in ("", "..."):
+            assert CHINESE.search(messages.chinese(line)), line
