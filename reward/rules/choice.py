@@ -10,8 +10,9 @@ from typing import Any
 
 from reward.rules import rule
 from reward.rules.parsing import answer
+from reward.rules.parsing.confirmed import asserted, by_verdicts, confirmed
+from reward.rules.parsing.denied import DENIED, without_denied
 from reward.rules.parsing.letters import (
-    DENIED,
     FULLWIDTH,
     LETTER,
     LETTERS,
@@ -23,7 +24,6 @@ from reward.rules.parsing.letters import (
     is_name,
     lone_letters,
     named_lower,
-    without_denied,
     without_formulas,
     without_listing,
     without_reasons,
@@ -32,18 +32,12 @@ from reward.rules.rule import Extra, Rule
 from reward.support.errors import GroundTruthError
 
 OPENING = LetterPattern(
+    r"(?![^A-Za-z0-9]*(?:起初|最初|一开始|开始|原以为|本来|先是|看似))"
     r"[^A-Za-z0-9]*(?:(?:option|choice|answer|letter) )?\W{0,9}([A-Ja-j])(?:[^\w\s'\u2019?.]|\.(?![A-J](?![a-z ]))|\Z)",
     re.IGNORECASE,
 )
-# 'B is the answer' states it as 'the answer is B' does.
-CONFIRMED = LetterPattern(
-    r"(?<![A-Za-z0-9'])([A-J])\)? (?:is|was|must be|would be) (?:(?:the|my|clearly|indeed|only|most|single) ){0,3}"
-    r"(?:(?:correct|right|best|final|true|likely) )?(?:answer|choice|option)\b"
-    r"|(?<![A-Za-z0-9'])([A-J])\? (?:Yes|Correct|Right)\b"
-    r"|([A-J])(?:选项|选择|项)?[:\uff1a]?(?:才?是)?(?:正确|对的|符合题意)"
-)
 CORRECTION = re.compile(
-    r"(?:\A|[.!?\n])\s{0,9}(?:oh,? |hmm,? |no,? )?(?:wait|actually|correction|on second thought|no)\b[^\w\n]{1,4}"
+    r"(?:\A|[.!?,;\n])\s{0,9}(?:oh,? |hmm,? |no,? )?(?:wait|actually|correction|on second thought|no)\b[^\w\n]{1,4}"
     r"(?:no[,.] |actually,? )?(?:(?:it's|it is|it should be|i mean|i meant|make it|option) )?([^\n]{0,8})\Z",
     re.IGNORECASE,
 )
@@ -58,7 +52,7 @@ EXPLANATION = re.compile(
     re.IGNORECASE,
 )
 SAYS = re.compile(r".*\b(?:is|be|it's)\s", re.DOTALL)
-LOWER = LetterPattern(r"\W*(?:(?:option|choice|letter) )?\(?([a-j])\W*", re.IGNORECASE)
+LOWER = LetterPattern(r"\W*(?:(?:option|choice|letter|ans\b\W{0,3}) ?)?\(?([a-j])\W*", re.IGNORECASE)
 # The question's choices over again: 'A. cats B. dogs C. birds D. fish'.
 MENU = re.compile(
     r"\W*" + r"[^\n]{1,200}?(?<![A-Za-z0-9])".join(rf"{letter} ?[.):\u3001\uff0e\uff1a]" for letter in "ABCD")
@@ -133,7 +127,7 @@ def _opening(text: str, letters: str, choices: list[str]) -> str | None:
     letter = opening[1].upper() if opening else ""
     if not opening or letter not in letters:
         return None
-    rest = text[opening.end(1) :].lstrip(" .:,)(-\u2013\u2014\u3001\uff1a")
+    rest = text[opening.end(1) :].lstrip(" .:=,)(-\u2013\u2014\u3001\uff1a")
     return letter if letter in (_by_text(rest, choices), _by_text(rest.rstrip(".)"), choices)) else None
 
 
@@ -185,6 +179,8 @@ def _last(text: str, letters: str, choices: list[str]) -> str | None:
     correction = CORRECTION.search(text[-64:])
     if correction and (corrected := _letter(correction[1], letters, [])):
         return corrected
+    if judged := by_verdicts(text, letters, choices):
+        return judged
     signed = SIGNED.sub("", text.strip())
     text = signed if LOWER.of(letters).fullmatch(signed) else text
     head = EXPLANATION.split(text.strip(), maxsplit=1)[0]
@@ -196,9 +192,8 @@ def _last(text: str, letters: str, choices: list[str]) -> str | None:
         ):
             return whole
     text = without_denied(without_listing(without_formulas(text, letters), letters), letters)
-    confirmed = {match[1] or match[2] or match[3] for match in CONFIRMED.of(letters).finditer(text)} & set(letters)
-    if len(confirmed) == 1:
-        return confirmed.pop()
+    if right := confirmed(text, letters) or asserted(text, letters):
+        return right
     chosen = list(CHOSEN.of(letters).finditer(text))
     mentions = [mention for mention in lone_letters(text, letters) if not chosen or mention[1] >= chosen[-1].end()]
     if chosen:

@@ -20,7 +20,7 @@ class LetterPattern:
 
 FULLWIDTH = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {0x3000: " "}
 # Letters that stand alone; CJK characters beside one are no part of a word.
-ALONE = LetterPattern(r"(?<![A-Za-z0-9'\u2019\\.-])([A-J])(?![A-Za-z0-9'\u2019?]|[-.][A-Za-z0-9])")
+ALONE = LetterPattern(r"(?<![A-Za-z0-9'\u2019\\.-])([A-J])(?![A-Za-z0-9'\u2019?]|[-.][A-Za-z0-9]|[-+]\])")
 # A lower-case letter counts where words name it: 'b is correct', 'i choose b'.
 NAMED_LOWER = LetterPattern(
     r"\A\W*([a-j])\W? (?:is|was|seems|looks|fits)\b"
@@ -31,11 +31,13 @@ NAMED_LOWER = LetterPattern(
 WORD = {
     "A": re.compile(
         r" (?!(?:is|was|are|or|and|because|since|as|would|seems|must|should|makes|has|fits|but|not|nor|for|here|then"
+        r"|does|follows|fails|satisfies|contradicts|describes|meets|gives|states"
         r"|with|over|looks|it|only|remains|stays|wins|works|holds|beats|applies|matches"
         r"|if|unless|when|otherwise|in the)\b)[A-Za-z]"
     ),
     "I": re.compile(
         r" (?!(?:is|are|was|and|or|as|since|over|rather|instead|it is|seems|fits|because|remains|wins"
+        r"|follows|fails|satisfies|contradicts|describes|meets|gives|states"
         r"|if|otherwise|when|unless|in the|works|matches|does|holds|makes|has|applies|stays|beats|most)\b)[a-z]"
         r"|['\u2019]"
     ),
@@ -58,7 +60,7 @@ NAME_BEFORE = re.compile(
     re.IGNORECASE,
 )
 NAME_AFTER = re.compile(
-    r" ?(?:=|\u2248) ?(?:[-\d($\\.]|[A-Za-z]\b(?! ?[.)]))| ?[+^_<>\u2229\u222a\u00d7\u2264\u2265]"
+    r" ?(?:=|\u2248) ?(?:[-\d($\\.]|[A-Za-z]\b(?! ?[.)])|[a-z]{2})| ?[+^_<>\u2229\u222a\u00d7\u2264\u2265]"
     r"|\((?![a-z ]{3})| ?/ ?[\dK-Z(]| ?\\(?:cap|cup|cdot|times|leq?|geq?|to|in)\b"
 )
 DEFINED_BEFORE = re.compile(r"(?:\b(?:where|let|and|with)|,) \Z", re.IGNORECASE)
@@ -66,7 +68,9 @@ DEFINED_AFTER = re.compile(
     r" (?:is|be|are|denotes?|represents?) (?:the |an? )?"
     r"(?!(?:\w+ ){0,2}(?:correct|right|best|answer|choice|option|one)\b)"
 )
-SENTENCE_START = re.compile(r"(?:\A|[.!?\n])[\s\"*_]*\Z")
+# There, and behind a choice's letter ('C) A cat'), a word begins.
+BEHIND_LABEL = re.compile(r"\b[A-Z](?:[).:]|\)\}\\| -)[\s\"*_]*\Z")
+SENTENCE_START = re.compile(rf"(?:\A|[.!?\n])[\s\"*_]*\Z|{BEHIND_LABEL.pattern}")
 NAMED = re.compile(
     r"(?:option|choice|answer|letter|is|pick|choose|select|chose|选|選|项|[(\[{*$:=])[ (\[{*:]*\Z", re.IGNORECASE
 )
@@ -75,45 +79,6 @@ JOINT = re.compile(
     re.IGNORECASE,
 )
 LETTER = r"(?:option |choice |answer |选项)?[(\[*]{0,3}[A-J][)\]*]{0,3}(?![A-Za-z0-9'])"
-NOT = (
-    r"(?:\bnot |\bcannot |\bnever |n't )(?:be |choose |pick |select |go (?:with|for) |say )?"
-    r"|\bneither |(?<=\bprefer [A-J]) to |(?<!other) than |\binstead of |\bas opposed to "
-    r"|\b(?:(?:don't|do not) (?:think|believe)|doubt) (?:that )?"
-    r"(?:it's |(?:it|the (?:[a-z]{1,12} )?answer) (?:is|be) )?"
-    r"|不(?:认为|觉得)(?:正确)?(?:答案)?(?:是|选)"
-    r"|(?:不|没有?)(?:应该|应当|应|会|能|可能|可以|可|要|该|太可能)?(?:是|选择?|選擇?)|而非|并非"
-)
-DENIAL = (
-    rf"(?:{NOT}|\b(?:any|every)thing but |\ball but |\bavoid(?:ing)? |\bbeats "
-    r"|\b(?:al)?though |\beven if |\bover |(?:wrong|incorrect) answer (?:is|would be) "
-    r"|(?:错误|不正确)的?答案是|\bexcept |\b(?:rule|rules|ruled|ruling) out "
-    r"|\b(?:eliminat|exclud|reject|dismiss)(?:e|es|ed|ing)? |除了?|排除)"
-)
-DENIED = (
-    r"(?: ?[:\uff1a] ?(?:wrong|incorrect|false|no|错误?|不对)(?!\w)"
-    r"|,? ?(?:(?:is|are|was|were|can be|looks|seems)(?: (?:clearly|also|both|obviously|all))?"
-    r" (?:(?:an? |the )?(?:wrong|incorrect|false)|not\b|out\b|ruled out|eliminated|excluded|impossible"
-    r"|(?:an? |the )?(?:distractor|trap|decoy|red herring)s?\b)"
-    r"|(?:is|are|was)n't|cannot|can't"
-    r"|(?:这个)?(?:选项|項|项)?(?:都|显然|是|均|也)*(?:错|不选(?![A-J])|不对|不正确|不是|不符|不成立|不合|有误|(?:被|可以?|应该?|先)*排除)))"
-)
-# 'Not B, A.' names A: one letter after the comma, and no other joined to it.
-INSTEAD = (
-    rf"(?=[,;\uff0c\uff1b] ?(?:it's |it is |but |so )?{LETTER}"
-    r"(?:[.;!?:\u3002\uff1b\uff01]|\s*\Z|\n|,? (?:because|since|is)\b))"
-)
-# 'Excluding B and C, A.' does so too, at the beginning of a sentence.
-PUT_ASIDE = (
-    r"(?:(?<![^\n])|(?<=[.!?:;] )|(?<=[\u3002\uff1b]))(?:by |after |so,? )?(?:excluding|eliminating|ruling out|barring"
-    r"|discarding|rejecting|dismissing|discounting|apart from|aside from|leaving out|except(?: for)?|排除|除了) ?"
-)
-NEGATED = LetterPattern(
-    rf"(?:{NOT}|{PUT_ASIDE}){LETTER}"
-    rf"(?:(?:(?:,|、) ?{LETTER}){{0,8}}(?:/|、|,? or|,? and|,? nor|和|或) ?{LETTER}){{0,8}}{INSTEAD}"
-    rf"|{DENIAL}{LETTER}(?:(?:,|/|、| or| and|,? nor|和|或)+ ?{LETTER}){{0,8}}"
-    rf"|{LETTER}(?: ?(?:,|、|and|or|和) ?{LETTER}){{0,8}}{DENIED}",
-    re.IGNORECASE,
-)
 
 
 # What says which letter is right only beside a condition: 'A if x > 0, B otherwise', 'If hot: A. If cold: B.'
@@ -168,18 +133,14 @@ def without_reasons(text: str, mentions: list[tuple[str, int, int]]) -> list[tup
     return mentions
 
 
-def without_denied(text: str, letters: str) -> str:
-    """Return ``text`` without letters that are said to be wrong; who says so ('I don't think ...') stays a pronoun."""
-    return NEGATED.of(letters).sub(lambda denied: "it " if denied[0].lower().startswith(("n't", "do")) else " ", text)
-
-
 def lone_letters(text: str, letters: str) -> list[tuple[str, int, int]]:
     """Return the letters of choices that stand alone, with their places; no article, no pronoun."""
     mentions = []
     for match in ALONE.of(letters).finditer(text):
         letter, before = match[1], text[max(0, match.start() - 12) : match.start()]
-        word = letter in WORD and WORD[letter].match(text, match.end()) and not NAMED.search(before)
-        if letter in letters and not (word and (letter == "I" or SENTENCE_START.search(before))):
+        is_named = NAMED.search(before) and not BEHIND_LABEL.search(before)
+        is_word = letter in WORD and WORD[letter].match(text, match.end()) and not is_named
+        if letter in letters and not (is_word and (letter == "I" or SENTENCE_START.search(before))):
             mentions.append((match[1], match.start(), match.end()))
     return mentions
 

@@ -16,7 +16,7 @@ CHOICES = (
     list("7890"),
     [f"city {n}" for n in "qrstuvwxyz"],
 )
-ROUNDS = 160  # of every form of an answer
+ROUNDS = 12  # of every form of an answer
 EVERY = 40  # one of so many responses to MMLU-Pro, of each model
 
 
@@ -26,8 +26,10 @@ def forms() -> Tally:
     for case in map(json.loads, FORMS.read_text(encoding="utf-8").splitlines()):
         for _ in range(ROUNDS):
             choices = draw.choice(CHOICES)
-            right, other = draw.sample(string.ascii_uppercase[: len(choices)], 2)
-            fields = {"L": right, "O": other, "l": right.lower(), "T": choices[ord(right) - ord("A")]}
+            drawn = draw.sample(string.ascii_uppercase[: len(choices)], 4)
+            right, letters = drawn[0], dict(zip("LOPQ", drawn, strict=True))
+            texts = {f"T{name}": choices[ord(letter) - ord("A")] for name, letter in letters.items()}
+            fields = {**letters, **texts, "l": right.lower(), "T": texts["TL"]}
             fields["LIST"] = ", ".join(string.ascii_uppercase[: len(choices)])
             response = case["form"].format(**fields, F=chr(ord(right) + 0xFEE0))
             tally.add(score("choice", response, right, choices=choices), case["score"], f"{right}: {response!r}")

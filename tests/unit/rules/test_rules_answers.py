@@ -56,9 +56,10 @@ def test_the_end_of_a_long_answer_is_no_answer(begin, repeated, end, right) -> N
 def test_a_choice_as_models_write_it(case) -> None:
     draw = random.Random(case["form"])
     for _ in range(12):
-        right, other = draw.sample("ABCD", 2)
-        choices = draw.choice(CHOICES[:2])
-        fields = {"L": right, "O": other, "l": right.lower(), "T": choices["ABCD".index(right)]}
+        letters, choices = dict(zip("LOPQ", draw.sample("ABCD", 4), strict=True)), draw.choice(CHOICES[:2])
+        right = letters["L"]
+        texts = {f"T{name}": choices["ABCD".index(letter)] for name, letter in letters.items()}
+        fields = {**letters, **texts, "l": right.lower(), "T": texts["TL"]}
         response = case["form"].format(**fields, F=chr(ord(right) + 0xFEE0), LIST="A, B, C, D")
         assert score("choice", response, right, choices=choices) == case["score"], response
 

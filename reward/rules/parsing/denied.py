@@ -1,0 +1,95 @@
+"""Which letters of a text are said to be wrong."""
+
+import re
+
+from reward.rules.parsing.letters import LETTER, LetterPattern, lone_letters
+
+# 'It is wrong to say that it is B': who says so, and how.
+SAY = (
+    r"(?:say|think|believe|argue|claim|choose|pick|select|answer|guess|assume|suppose|suggest)(?:s|ing)?(?: that)?"
+    r"(?: (?:it|the (?:[a-z]{1,12} )?answer)(?: is|'s| was| must be| might be| could be)| for)? "
+)
+NOT = (
+    r"(?:\bnot |\bcannot |\bnever |n't )(?:be |to |choose |pick |select |go (?:with|for) |say )?"
+    r"|\bneither |(?<=\bprefer [A-J]) to |(?<!other) than |\binstead of |\bas opposed to "
+    r"|\b(?:(?:don't|do not) (?:think|believe)|doubt) (?:that )?"
+    r"(?:it's |(?:it|the (?:[a-z]{1,12} )?answer) (?:is|be) )?"
+    r"|不(?:认为|觉得)(?:正确)?(?:答案)?(?:是|选)"
+    r"|(?:不|没有?)(?:应该|应当|应|会|能|可能|可以|可|要|该|太可能)?(?:是|选择?|選擇?)|而非|并非"
+)
+DENIAL = (
+    rf"(?:{NOT}|\b(?:wrong|incorrect|false|mistaken|an? mistake|an? error|not (?:right|correct)) to {SAY}"
+    r"|\b(?:any|every)thing but |\ball but |\bavoid(?:ing)? |\bbeats "
+    r"|\b(?:al)?though |\beven if |\bover |(?:wrong|incorrect) answer (?:is|would be) "
+    r"|(?:错误|不正确)的?答案是|\bexcept |\b(?:rule|rules|ruled|ruling) out "
+    r"|\b(?:eliminat|exclud|reject|dismiss)(?:e|es|ed|ing)? |除了?|排除)"
+)
+DENIED = (
+    r"(?: ?[:\uff1a] ?(?:wrong|incorrect|false|no|错误?|不对)(?!\w)"
+    r"|,? ?(?:(?:is|are|was|were|can be|looks|seems)(?: (?:clearly|also|both|obviously|all))?"
+    r" (?:(?:an? |the )?(?:wrong|incorrect|false)|not\b|out\b|ruled out|eliminated|excluded|impossible"
+    r"|(?:an? |the )?(?:distractor|trap|decoy|red herring)s?\b)"
+    r"|(?:is|are|was)n't|cannot|can't"
+    r"|(?:这个)?(?:选项|項|项)?(?:都|显然|是|均|也)*(?:错|不选(?!择?[A-J])|不对|不正确|不是|不符|不成立|不合|有误|(?:被|可以?|应该?|先)*排除)))"
+)
+# One letter, or several that more than a comma joins: in 'B, C is wrong' one is wrong.
+LIST = (
+    rf"{LETTER}(?:(?: ?(?:,|、|and|or|和) ?{LETTER}){{1,8}},? ?(?:and|or|、|和) ?{LETTER}"
+    rf"| ?(?:and|or|、|和) ?{LETTER})?"
+)
+# 'Not B, A.' names A: one letter after the comma, and no other joined to it.
+INSTEAD = (
+    rf"(?=[,;\uff0c\uff1b] ?(?:it's |it is |but |so )?{LETTER}"
+    r"(?:[.;!?:\u3002\uff1b\uff01]|\s*\Z|\n|,? (?:because|since|is)\b))"
+)
+# 'Excluding B and C, A.' does so too, at the beginning of a sentence.
+PUT_ASIDE = (
+    r"(?:(?<![^\n])|(?<=[.!?:;] )|(?<=[\u3002\uff1b]))(?:by |after |so,? )?(?:excluding|eliminating|ruling out|barring"
+    r"|discarding|rejecting|dismissing|discounting|apart from|aside from|leaving out|except(?: for)?|排除|除了) ?"
+)
+NEGATED = LetterPattern(
+    rf"(?:{NOT}|{PUT_ASIDE}){LETTER}"
+    rf"(?:(?:(?:,|、) ?{LETTER}){{0,8}}(?:/|、|,? or|,? and|,? nor|和|或) ?{LETTER}){{0,8}}{INSTEAD}"
+    rf"|{LETTER} (?:is|seems|looks) (?:[a-z]{{1,12}} )?(?:worse|weaker|poorer|inferior|less [a-z]{{1,20}}) (?:than|to) "
+    rf"|{LETTER}(?:远)?不如"
+    rf"|{DENIAL}{LETTER}(?:(?:,|/|、| or| and|,? nor|和|或)+ ?{LETTER}){{0,8}}"
+    rf"|{LIST}{DENIED}"
+    rf"|{LETTER}(?: ?, ?(?:and |or )?{LETTER}){{1,8}}(?=,? (?:are|were|can|do)|(?:选项)?[都均]){DENIED}",
+    re.IGNORECASE,
+)
+
+# 'All but B are wrong' names B.
+ALL_BUT = LetterPattern(
+    r"\b(?:every|all|any|each)(?:thing)?\b(?: [a-z]{1,12}){0,3} (?:but|except|other than|apart from|besides)(?: for)? "
+    rf"({LETTER}){DENIED}|除了?({LETTER})(?:以外|之外|外)?[,\uff0c]?(?:其[他余它])?(?:选项)?{DENIED}",
+    re.IGNORECASE,
+)
+# Said of choices that others take, or by which one is compared: denied where one other choice is named besides.
+OTHERS = (
+    r"\b(?:one|some|many|most|people|others|students|you)(?: (?:people|students|of them|might|may|would|could|will"
+    rf"|often|sometimes|usually|wrongly|tend to|be tempted to)){{0,4}} {SAY}"
+    rf"|\b(?:tempting|easy) to {SAY}|\b(?:confuse|mistake)s? (?:it|this|that) (?:with|for) "
+    r"|\b(?:(?:an?|the) )?(?:common|usual|typical|popular|frequent)"
+    r" (?:mistake|error|misconception|trap|distractor|wrong answer)"
+    r" (?:is|would be) "
+    r"|\bunlike |\bcompared (?:to|with) |\bin contrast to |相比(?:于|之下)?|比|优于|好于|胜过|"
+    r"(?:人|大家|看似|看起来|表面上|容易|误)(?:会|可能|都|常)*(?:误|错)?(?:认为|觉得|以为|选择?|说|是)?(?:答案)?(?:是|选)?|[与和跟](?=.{1,4}相比)"
+)
+UNFIT = (
+    r"(?:,? (?:does(?:n't| not)|do(?:n't| not)|did(?:n't| not)|fails?|contradicts?|violates?|ignores?|misses"
+    r"|(?:over|under|mis)states?|conflicts? with|having been|being(?! (?:right|correct|true))"
+    r"|(?:is|are) (?:too|irrelevant|unrelated|implausible|unlikely|unsupported|mutually exclusive))\b"
+    r"|,? \((?:wrong|incorrect)\)|(?:选项|項|项)?(?:都|均)?(?:[为是]干扰项|不太?合适|不恰当|不准确|不够|过于))"
+)
+DOUBTED = LetterPattern(
+    rf"(?:{OTHERS}){LETTER}|(?:choices |options |answers )?{LIST}{UNFIT}",
+    re.IGNORECASE,
+)
+
+
+def without_denied(text: str, letters: str) -> str:
+    """Return ``text`` without letters that are said to be wrong; who says so ('I don't think ...') stays a pronoun."""
+    text = ALL_BUT.of(letters).sub(lambda rest: f" it's {rest[1] or rest[2]} ", text)
+    text = NEGATED.of(letters).sub(lambda denied: "it " if denied[0].lower().startswith(("n't", "do")) else " ", text)
+    rest = DOUBTED.of(letters).sub(" ", text)
+    return rest if len({letter for letter, _, _ in lone_letters(rest, letters)}) == 1 else text
