@@ -259,6 +259,8 @@ def unanswerable(tests: str, setup: str) -> str:
     row = source.Tests(tests, setup)
     if asked := source_faults.introspection(row):
         return f"the tests ask for {asked}: they see values of the code, which runs elsewhere, not its source"
+    if library := source_faults.foreign(row):
+        return f"the tests import {library}, whose objects do not cross between them and the code (numpy's arrays do)"
     if name := source_faults.replaced(row):
         return f"the tests replace {name}, which the code, in a process of its own, does not see"
     if name := vacuous.lost_raise(row.tree):

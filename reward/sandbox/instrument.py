@@ -189,4 +189,5 @@ def _handed(tree: ast.Module) -> set[str]:
     calls = [node.value for node in ast.walk(tree) if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)]
     calls = [call for call in calls if not is_check(ast.Expr(call))]
     parts = [argument for call in calls for argument in (*call.args, *(keyword.value for keyword in call.keywords))]
-    return {node.id for part in parts for node in ast.walk(part) if isinstance(node, ast.Name)}
+    nodes = (node for part in parts for node in ast.walk(part) if isinstance(node, (ast.Name, ast.Attribute)))
+    return {node.id if isinstance(node, ast.Name) else node.attr for node in nodes}

@@ -128,6 +128,8 @@ def attribute(owner: Any, name: str) -> Any:
     """
     if not wire.is_name(name) or OBJECTS.number(owner) is None:
         raise AttributeError(name)
+    if name in QUESTIONS and (container := plain_container(owner)) is not None:
+        return getattr(container, name)
     value = operate("attribute", owner, name)
     plain = OBJECTS.number(value) is None or isinstance(value, tuple(VALUES.values()))
     if name in QUESTIONS and not plain and not OBJECTS.is_trusted(owner):
@@ -151,6 +153,14 @@ def exact(kind: type, value: Any) -> Any:
     if type(value) is not kind:
         raise TypeError(f"{type(value).__name__} where {kind.__name__} is due")
     return value
+
+
+def plain_container(owner: Any) -> Any:
+    """Return the list, dict or set that an object of a derived class is; None for others, and where tests name it."""
+    container = OBJECTS.container(owner)
+    if container is None or OBJECTS.is_trusted(owner):
+        return None
+    return exact(container, operate("plain", owner))
 
 
 def trusted(name: str, owner: Any, *args: Any) -> Any:

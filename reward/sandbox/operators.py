@@ -1,14 +1,27 @@
 """The operators that stand-ins forward, by name: the only special methods that a class of the code's can have here."""
 
 import contextlib
+import operator
 import random
+import string
 from collections import deque
 from collections.abc import Callable, Generator
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
-from reward.sandbox.objects import OBJECTS, exact, operate, trusted
+from reward.sandbox.objects import OBJECTS, exact, operate, plain_container, trusted
 
 CHUNK = 1024  # most items of an iterator that are fetched at once
+RANDOM = random.SystemRandom()
+SERIES = 4  # values about which an object is asked when it is compared with one of them
+# Of an untrusted object of a class that is derived from a container, answered by the container that it is.
+OF_CONTAINERS: dict[str, Callable[..., Any]] = {
+    "len": len,
+    "getitem": operator.getitem,
+    "contains": operator.contains,
+    "reversed": reversed,
+}
 ONE_BY_ONE = 256  # items that are fetched singly before: an iterator may wait for ever behind what the tests take
 
 
@@ -36,7 +49,8 @@ def _asked(name: str) -> Callable[..., Any]:
 
 def _measured(name: str, kind: type | None = None) -> Callable[..., Any]:
     def method(self: Any, *args: Any) -> Any:
-        result = trusted(name, self, *args)
+        plain = plain_container(self) if name in OF_CONTAINERS else None
+        result = trusted(name, self, *args) if plain is None else OF_CONTAINERS[name](plain, *args)
         return result if kind is None else exact(kind, result)
 
     return method
@@ -57,10 +71,10 @@ def equals(self: Any, other: Any) -> bool:
 
     An ``__eq__`` of the code's that is always true would pass for any value; it cannot tell which one is asked for.
     """
-    values = [other, *_others(other)]
-    places = random.SystemRandom().sample(range(len(values)), len(values))
+    values = [other, *others(other)]
+    places = RANDOM.sample(range(len(values)), len(values))
     answers = {place: _answer(self, values[place], is_wanted=not place) is True for place in places}
-    return answers.pop(0) and sum(answers.values()) < 2
+    return answers.pop(0) and sum(answers.values()) < (1 if type(other) is bool else 2)
 
 
 def _answer(self: Any, other: Any, is_wanted: bool) -> Any:
@@ -75,19 +89,45 @@ def _answer(self: Any, other: Any, is_wanted: bool) -> Any:
                 del OBJECTS.link.errors[known:]
 
 
-def _others(value: Any) -> list[Any]:
-    """Return three values of a kind with ``value``, none of them equal to it."""
-    if isinstance(value, (int, float, complex)) and type(value) is not bool:
-        return [number for number in (value + 1, 2 * value + 3, -value - 5, 41, -7, 0.5) if number != value][:3]
+def others(value: Any) -> list[Any]:
+    """Return up to three values of a kind with ``value``, none of them equal to it.
+
+    ``value`` is any of the four with the same chance: the code could infer it from those that are made of it otherwise.
+    """
+    different = [other for other in _series(value) if other != value]
+    return (
+        different or [[*value, *more] for more in ([0], ["x"], [None, 1]) if type(value) is list] or [7919, "x", ["x"]]
+    )
+
+
+def _series(value: Any) -> list[Any]:
+    """Return ``value`` and others that differ from their neighbours alike, at a random place in a row of four."""
+    rank = RANDOM.randrange(SERIES)
+    if isinstance(value, (int, float, complex, Decimal, Fraction)) and type(value) is not bool:
+        step: Any = value / 16 if isinstance(value, float) and abs(value) > 1 << 40 else 1
+        return [value + (place - rank) * step for place in range(SERIES)]
+    if type(value) is bool:
+        return [True, False]
     if type(value) is str:
-        return [f"{value}x", f"9{value}", f"{value[1:]}?!"]
-    if type(value) in (list, tuple):
-        return [type(value)([*value, *more]) for more in ([0], ["x"], [None, 1])]
+        return ["".join(_rotated(character, place - rank) for character in value) for place in range(SERIES)]
+    if not value or type(value) not in (list, tuple, dict, set, frozenset):
+        return [value]
     if type(value) is dict:
-        return [value | {more: more} for more in ("x", 7919, ("x",))]
+        key = RANDOM.choice([*value])
+        return [value | {key: item} for item in _series(value[key])]
     if type(value) in (set, frozenset):
-        return [value | {more} for more in ("x", 7919, ("x",))]
-    return [7919, "x", ["x"]]
+        one = RANDOM.choice([*value])
+        return [value - {one} | {item} for item in _series(one)]
+    place = RANDOM.randrange(len(value))
+    return [type(value)([*value[:place], item, *value[place + 1 :]]) for item in _series(value[place])]
+
+
+def _rotated(character: str, by: int) -> str:
+    """Return a letter or digit further on in the row of its kind; another character as it is."""
+    for row in (string.ascii_lowercase, string.ascii_uppercase, string.digits):
+        if character in row:
+            return row[(row.index(character) + by) % len(row)]
+    return character
 
 
 def _enter(self: Any) -> Any:

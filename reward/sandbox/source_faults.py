@@ -25,6 +25,10 @@ SHARED = {"builtins.input", "sys.stdout", "sys.stderr", "sys.path", "unittest.ma
 KNOWN_CLASSES = {"object", "BaseException", "type", *objects.VALUES, *objects.ERRORS}  # that stand-ins can be of
 # The code's groups of errors come as a text, and their errors not at all.
 GROUPS = {"ExceptionGroup", "BaseExceptionGroup"}
+# Libraries whose objects do not cross between the tests and the code, or that run a text as Python.
+LIBRARIES = {"pandas", "polars", "pyarrow", "torch", "tensorflow", "jax", "sympy", "networkx", "sklearn", "matplotlib"}
+RUNNERS_OF_TEXT = {"code": "code.interact", "codeop": "codeop.compile_command"}
+UNSAFE_READERS = {"unsafe_load", "unsafe_load_all", "UnsafeLoader"}  # of yaml
 # Functions that look into an object, or watch its process; ``inspect`` has no other.
 INSPECTORS = {
     "typing": {"get_type_hints"},
@@ -95,12 +99,19 @@ def replaced(tests: Tests) -> str:
     return ""
 
 
+def foreign(tests: Tests) -> str:
+    """Return a library that tests import, and whose objects the two processes cannot hand to each other; or nothing."""
+    return next((root for name in sorted(tests.modules) if (root := name.split(".")[0]) in LIBRARIES), "")
+
+
 def evaluated(tests: Tests) -> str:
     """Return the function with which tests run what the code returns as Python; empty where they do not.
 
     An ``eval`` is none, being held to arithmetic (``tests_process/guards/evaluation.py``), unless they call what it
     returns.
     """
+    if runners := tests.modules & RUNNERS_OF_TEXT.keys() or tests.mentioned & UNSAFE_READERS:
+        return RUNNERS_OF_TEXT.get(min(runners), min(runners))
     calls = [node for node in tests.nodes if isinstance(node, ast.Call)]
     called = {call.func.id for call in calls if isinstance(call.func, ast.Name)}
     of_functions = {id(call.func) for call in calls}

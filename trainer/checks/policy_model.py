@@ -56,6 +56,15 @@ def require_answers(command: str, name: str, folder: str) -> None:
         raise UserError(*(f"{command}: {shown(name)}: {fault}" for fault in faults))
 
 
+def prompt_faults(folder: Path) -> list[str]:
+    """Return why the tokenizer and the chat template of a checkpoint's files write no prompts."""
+    try:
+        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        return [f"config.json cannot be read: {reason(error)}"]
+    return _of_tokenizer(str(folder), config) if isinstance(config, dict) else ["config.json holds no object"]
+
+
 def _of_tokenizer(folder: str, config: dict[str, Any]) -> list[str]:
     try:
         tokenizer = transformers().AutoTokenizer.from_pretrained(folder, trust_remote_code=False)

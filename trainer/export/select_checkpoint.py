@@ -5,6 +5,7 @@ from pathlib import Path
 
 from data import models
 from reward.support.wording import is_folder, quoted, shown
+from trainer.checks import policy_model
 from trainer.composition import environment_spec
 from trainer.launch import supervisor
 from trainer.runs import checkpoint_pickles, checkpoints, folders, stack_versions
@@ -57,13 +58,16 @@ def checkpoint(settings: Settings, command: str, run_folder: folders.Run) -> Pat
 
 
 def require_readable(command: str, folder: Path) -> None:
-    """Check that a checkpoint can be exported with the torch that is here.
+    """Check that a checkpoint can be exported: with the torch that is here, and with its chat template.
 
     Raises:
-        UserError: it cannot; which versions wrote it, and what to do.
+        UserError: it cannot; which versions wrote it, or what is wrong with the template, and what to do.
     """
     if wrong := stack_versions.unreadable(folder):
         raise UserError(f"{command}: {wrong}")
+    files = folder / "actor" / "huggingface"
+    if faults := policy_model.prompt_faults(files):
+        raise UserError(*(f"{command}: {shown(str(files))}: {fault}" for fault in faults))
 
 
 def model(settings: Settings, command: str, name: str, say: Callable[[str], None]) -> tuple[str, str]:

@@ -8,7 +8,7 @@ from reward.sandbox import free_names, wire
 from reward.sandbox.tests_process import compare, suite
 from reward.sandbox.tests_process.errors import CodeError, OutOfTime, Unsupported, is_before_code
 from reward.sandbox.tests_process.guards import arrays
-from reward.sandbox.tests_process.own_errors import is_own
+from reward.sandbox.tests_process.own_errors import is_own, is_raised
 from reward.sandbox.tests_process.remote import Link
 
 AGAIN = 0.25  # seconds after the end of the time until the tests are told once more
@@ -57,11 +57,11 @@ def run(job: dict[str, Any], link: Link) -> None:
 
 def _is_own_fault(error: BaseException, job: dict[str, Any], link: Link) -> bool:
     """Whether tests fail by themselves, whatever the code is."""
-    if isinstance(error, (ImportError, NameError)):
+    plan = suite.Plan.of(job) if job.get("inputs") is None else None
+    if isinstance(error, (ImportError, NameError)) and not (plan and is_raised(error, plan.run)):
         return not _is_missing(error, job, link)
-    if job.get("inputs") is not None or isinstance(error, CodeError):
+    if plan is None or isinstance(error, CodeError):
         return False
-    plan = suite.Plan.of(job)
     names = plan.asked - (free_names.BUILTINS - link.defined) | plan.of_solution
     names = (names or plan.asked) | {"solution", "candidate", "check"}  # a task of MBPP asks for a function named sum
     setup = f"{job.get('helpers') or ''}\n{job.get('setup') or ''}"

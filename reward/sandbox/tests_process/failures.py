@@ -4,13 +4,16 @@ import itertools
 import math
 import operator
 import sys
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
 from reward.sandbox import instrument, wire
+from reward.sandbox.objects import OBJECTS
 from reward.sandbox.tests_process.guards import tolerances
 from reward.sandbox.tests_process.remote import Link
 
+SIZED = (list, tuple, str, bytes, bytearray, set, frozenset, dict, deque, range, *wire.VIEWS)
 ORDERS: tuple[Callable[[Any, Any], Any], ...] = (operator.lt, operator.le, operator.gt, operator.ge)
 
 
@@ -148,7 +151,39 @@ class Paired(zip):  # type: ignore[type-arg]
         Raises:
             AssertionError: there is nothing on one side, and something on the other.
         """
-        sizes = [len(item) for item in items if type(item) in (list, tuple) or hasattr(item, "dtype")]
-        if sizes and not min(sizes) and max(sizes) > 1:
-            raise AssertionError("nothing, where something is due")
-        return super().__new__(cls, *items, **options)
+        return super().__new__(cls, *_not_empty(items), **options)
+
+
+class Mapped(map):  # type: ignore[type-arg]
+    """The ``map`` of tests, over pairs as ``Paired``."""
+
+    __module__, __qualname__ = "builtins", "map"
+    stands_for = map
+
+    def __new__(cls, function: Any, *items: Any) -> Any:
+        """Return the results.
+
+        Raises:
+            AssertionError: there is nothing on one side, and something on the other.
+        """
+        return super().__new__(cls, function, *(_not_empty(items) if len(items) > 1 else items))
+
+
+def _not_empty(items: tuple[Any, ...]) -> list[Any]:
+    """Return what is paired; an iterator of the code's has given its first item.
+
+    Raises:
+        AssertionError: there is nothing on one side, and something on the other.
+    """
+    sizes = [len(item) for item in items if isinstance(item, SIZED) or hasattr(item, "dtype")]
+    if max(sizes, default=0) < 2:
+        return [*items]
+    paired = [item if OBJECTS.number(item) is None else _begun(item) for item in items]
+    if not min(sizes) or any(item is None for item in paired):
+        raise AssertionError("nothing, where something is due")
+    return paired
+
+
+def _begun(item: Any) -> Any:
+    left = iter(item)
+    return next((itertools.chain([first], left) for first in left), None)

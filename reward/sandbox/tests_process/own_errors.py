@@ -5,7 +5,7 @@ alone, in all scopes at once, so it says yes too often: such an error is held ag
 """
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from types import TracebackType
 
 from reward.sandbox.source import Function, function, shallow, walk, yields
@@ -20,6 +20,7 @@ CHANNELS = frozenset(
         *("eval", "exec", "globals", "locals", "vars", "getattr", "setattr", "sys", "atexit", "signal"),
     }
 )
+BUILDERS = {"__init__", "__post_init__"}  # which a call of their class calls
 EXITS = (ast.Break, ast.Continue, ast.Return, ast.Raise)
 SCOPES = (*Function, ast.Lambda, ast.Module, ast.ClassDef)
 
@@ -42,6 +43,10 @@ class Dependence:
             for node in self._nodes
             if isinstance(node, (ast.Name, ast.Attribute)) and id(node) not in callees
         }
+        functions = [node for node in self._nodes if isinstance(node, Function)]
+        self._handed |= {node.name for node in functions if node.name.startswith("__")} - BUILDERS  # by operators
+        classes = [node for node in self._nodes if isinstance(node, ast.ClassDef)]
+        self._methods = {inner.name for node in classes for inner in node.body if isinstance(inner, Function)}
         size = -1
         while size != len(self.names):
             size = len(self.names)
@@ -65,7 +70,7 @@ class Dependence:
         ):
             return self.has(node)
         key = node.slice if isinstance(node, ast.Subscript) else ast.Name(node.attr)
-        return self.has(key) or bool(_bound(node.value) & self.names)
+        return self.has(key) or bool({*map(_name, walk(node.value))} & self.names)
 
     def decides(self, node: ast.AST) -> bool:
         """Whether the code may decide if a node is reached."""
@@ -116,11 +121,13 @@ class Dependence:
         elif isinstance(node, (ast.For, ast.AsyncFor, ast.comprehension)):
             self._bind([node.target], node.iter, node)
         elif isinstance(node, (ast.With, ast.AsyncWith)):
-            inside = [*node.body, *(item.context_expr for item in node.items)]
-            if any(map(self.has, inside)):
-                self.names |= {
-                    name for item in node.items for name in _bound(item.context_expr) | _bound(item.optional_vars)
-                }
+            targets = [part for item in node.items for part in (item.context_expr, item.optional_vars) if part]
+            if any(map(self.has, [*node.body, *targets])):
+                self.names |= {name for target in targets for name in _bound(target)}
+        elif isinstance(node, ast.Delete):
+            self._bind(node.targets, None, node)
+        elif isinstance(node, ast.match_case):
+            self._bind([node.pattern], self._parents[id(node)].subject, node)  # type: ignore[attr-defined]
         elif isinstance(node, ast.ExceptHandler) and node.name:
             self.names.add(node.name)
         elif isinstance(node, Function):
@@ -128,9 +135,14 @@ class Dependence:
         elif isinstance(node, ast.Call):
             self._spread_call(node)
 
-    def _bind(self, targets: list[ast.expr], value: ast.AST | None, node: ast.AST) -> None:
-        if (value is not None and self.has(value)) or self.decides(node) or self._is_tried(node):
-            self.names |= {name for target in targets for name in _bound(target)}
+    def _bind(self, targets: Sequence[ast.AST], value: ast.AST | None, node: ast.AST) -> None:
+        keys = [inner.slice for target in targets for inner in walk(target) if isinstance(inner, ast.Subscript)]
+        names = {name for target in targets for name in _bound(target)}
+        if any(map(self.has, [*keys, *([value] if value else [])])) or self.decides(node) or self._is_tried(node):
+            self.names |= names
+        elif value and names & self.names:  # a name more of what the code can change
+            is_item = isinstance(node, (ast.For, ast.AsyncFor, ast.comprehension))
+            self.names |= {f"{name}[]" for name in _bound(value)} if is_item else _given(value)
 
     def _is_tried(self, node: ast.AST) -> bool:
         """Whether a ``try`` stands around a node, in which the code may raise."""
@@ -144,7 +156,8 @@ class Dependence:
     def _spread_function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
         if any(map(self.has, node.body)):
             self.names.add(node.name)
-        if node.name in self._handed or any(map(self.has, node.decorator_list)):
+        defaults = [default for default in (*node.args.defaults, *node.args.kw_defaults) if default]
+        if node.name in self._handed or any(map(self.has, [*node.decorator_list, *defaults])):
             self.names |= _parameters(node)
 
     def _spread_call(self, node: ast.Call) -> None:
@@ -154,10 +167,26 @@ class Dependence:
             for inner in self._nodes:
                 if isinstance(inner, Function) and inner.name == name:
                     self.names |= _parameters(inner)
+            self.names |= self._members(name)
+        if isinstance(node.func, ast.Attribute) and self.has(node.func.value) and node.func.attr in self._methods:
+            self.names.add("self")
         if isinstance(node.func, ast.Attribute) and (depends or self.decides(node)):  # items.append(f(1))
             self.names |= _bound(node.func.value)
         if self.has(node.func):  # which may change what it is given, or is to change it
             self.names |= {name for argument in given for name in _given(argument)}
+
+    def _members(self, name: str) -> set[str]:
+        """Return what objects of a class are made of, and ``self`` where it is derived from others."""
+        names: set[str] = set()
+        for node in self._nodes:
+            if isinstance(node, ast.ClassDef) and node.name == name:
+                inside = [*walk(node)]
+                names |= {inner.attr for inner in inside if isinstance(inner, ast.Attribute)}
+                names |= {_name(inner.target) for inner in inside if isinstance(inner, ast.AnnAssign)}
+                names |= {name for inner in inside if isinstance(inner, Function) for name in _parameters(inner)}
+                bases = {*map(_name, node.bases)} - {name}
+                names |= {"self"}.union(*map(self._members, bases)) if bases else set()
+        return names - {""}
 
 
 def _is_exit(node: ast.AST) -> bool:
@@ -171,6 +200,8 @@ def _body(scope: ast.AST) -> list[ast.AST]:
 
 
 def _name(node: ast.AST) -> str:
+    if isinstance(node, (ast.MatchAs, ast.MatchStar, ast.MatchMapping)):
+        return (node.rest if isinstance(node, ast.MatchMapping) else node.name) or ""
     return str(getattr(node, "id", "") or getattr(node, "attr", ""))
 
 
@@ -188,7 +219,12 @@ def _given(node: ast.AST) -> set[str]:
     if isinstance(node, ast.Subscript):
         return {f"{name}[]" for name in _bound(node.value)}
     functions = {id(inner.func) for inner in ast.walk(node) if isinstance(inner, ast.Call)}
-    return {f"{name}[]" for inner in ast.walk(node) if id(inner) not in functions for name in {_name(inner)} - {""}}
+    return {
+        f"{name}[]"
+        for inner in ast.walk(node)
+        if id(inner) not in functions
+        for name in {_name(inner)} - {"", "self", "cls"}
+    }
 
 
 def _parameters(node: ast.FunctionDef | ast.AsyncFunctionDef) -> set[str]:
@@ -203,7 +239,8 @@ def is_own(error: BaseException, tests: str, names: set[str]) -> bool:
         tests: source as it was run.
         names: that are the code's, or stand for it.
     """
-    if not isinstance(error, Exception) or isinstance(error, (AssertionError, CodeError, Unsupported)):
+    is_verdict = isinstance(error, (AssertionError, CodeError, Unsupported))
+    if not isinstance(error, Exception) or is_verdict or isinstance(error, MemoryError):  # what it returned may fill it
         return False
     tree = ast.parse(tests)
     places = [_node(tree, *span) for span in _spans(error.__traceback__)]
@@ -211,6 +248,13 @@ def is_own(error: BaseException, tests: str, names: set[str]) -> bool:
         return False
     dependence = Dependence(tree, names)
     return not dependence.fails_in(places[-1]) and not any(map(dependence.decides, places))  # type: ignore[arg-type]
+
+
+def is_raised(error: BaseException, tests: str) -> bool:
+    """Whether a statement of the tests' raised an error by itself."""
+    tree = ast.parse(tests)
+    places = [_node(tree, *span) for span in _spans(error.__traceback__)]
+    return bool(places) and isinstance(places[-1], ast.Raise) and places[-1].exc is not None
 
 
 def _spans(trace: TracebackType | None) -> Iterator[tuple[int | None, int | None, int | None, int | None]]:
@@ -237,5 +281,7 @@ def _node(tree: ast.AST, line: int | None, end: int | None, column: int | None, 
     if not is_target:
         return spans[-1]
     statement = [node for node in spans if isinstance(node, ast.stmt)][-1]
+    if isinstance(spans[-1], (ast.Subscript, ast.Attribute)):  # xs[f(1)] = 5 fails by its key
+        return statement
     value = getattr(statement, "iter", None) or getattr(statement, "value", None)
     return value if isinstance(value, ast.expr) else statement

@@ -22,7 +22,7 @@ from reward.sandbox.objects import OBJECTS
 from reward.sandbox.source import Tests
 from reward.sandbox.tests_process import interpreter, randomness
 from reward.sandbox.tests_process.errors import CodeError, Unchecked, Unsupported
-from reward.sandbox.tests_process.failures import Failures, Paired, compare_by_order, count_check, over_items
+from reward.sandbox.tests_process.failures import Failures, Mapped, Paired, compare_by_order, count_check, over_items
 from reward.sandbox.tests_process.guards import arrays, evaluation, tolerances
 from reward.sandbox.tests_process.mirror import Mirror
 from reward.sandbox.tests_process.remote import Link
@@ -148,10 +148,9 @@ def _guard_values(plan: Plan, job: dict[str, Any], link: Link) -> None:
         space.update({name: guards[name] for name in guards.keys() & plan.asked - space.keys()})
         if "builtins" in plan.modules:
             vars(builtins).update(guards)
-    if "zip" in plan.asked - space.keys():
-        space["zip"] = Paired
-    if "pickle" in plan.modules:
-        evaluation.restrict_pickles()
+    pairing = {"zip": Paired, "map": Mapped}
+    space.update({name: pairing[name] for name in pairing.keys() & plan.asked - space.keys()})
+    evaluation.restrict_files_and_pickles(link)
     if any(name.split(".")[0] in ("np", "numpy") for name in plan.modules | plan.asked):
         arrays.guard_functions()
 

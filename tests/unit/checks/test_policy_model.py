@@ -12,6 +12,7 @@ import torch
 from data import tiny
 from data.models import Model
 from trainer.checks.policy_model import faults, require_answers
+from trainer.export import select_checkpoint
 from trainer.user_error import UserError
 
 
@@ -173,3 +174,32 @@ def test_a_model_of_which_no_answers_can_be_had(file, content, says, sound, tmp_
         require_answers("eval", "m", str(folder))
     (line,) = error.value.faults
     assert line.startswith("eval: m: ") and says in line and "object" not in line
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        "{{ ''.__class__.__mro__ }}",
+        "{{ cycler.__init__.__globals__.os.popen('id').read() }}",
+        "{{ raise_exception('\x1b[2J\nno chat') }}",
+        "{% for x in range(1000000000) %}x{% endfor %}",
+        "{{ messages[7].content }}",
+        "{% include '/etc/passwd' %}",
+        "{{ 1 / 0 }}",
+        "{% for x in %}",
+    ],
+)
+def test_a_checkpoint_with_a_hostile_template_is_not_exported(template, sound, tmp_path) -> None:
+    files = tmp_path / "actor" / "huggingface"
+    files.mkdir(parents=True)
+    for file in sound.iterdir():
+        (files / file.name).symlink_to(file)
+    select_checkpoint.require_readable("export", tmp_path)
+    (files / "chat_template.jinja").unlink(missing_ok=True)
+    (files / "chat_template.jinja").write_text(template)
+    with pytest.raises(UserError) as refused:
+        select_checkpoint.require_readable("export", tmp_path)
+    (line,) = refused.value.faults
+    assert line.startswith(f"export: {files}") or "huggingface" in line
+    assert "cannot write a prompt" in line and "restore the publisher's version" in line
+    assert template not in line and line.isprintable()

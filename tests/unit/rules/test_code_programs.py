@@ -11,6 +11,7 @@ import pytest
 from reward.checks import reward_check
 from reward.entry import compute_score
 from reward.rules import RULES, code_tests
+from reward.sandbox import operators
 from reward.support.errors import GroundTruthError
 from tests.attacks import (
     honest_programs,
@@ -19,15 +20,17 @@ from tests.attacks import (
     programs_of_data_sets,
     programs_of_limits,
     programs_of_own_errors,
+    programs_of_styles,
     programs_of_values,
 )
 from tests.attacks.programs import ANY_CHANGE, HANGING, NO_OUTPUT, RIGHT, TESTS, THEIR_OWN_FAULT, WRONG
 from trainer import ROOT
 
 ATTACKS = programs.ATTACKS | programs_of_data_sets.ATTACKS | programs_of_values.ATTACKS | programs_of_limits.ATTACKS
-ATTACKS |= programs_of_own_errors.ATTACKS
+ATTACKS |= programs_of_own_errors.ATTACKS | programs_of_styles.ATTACKS
+LED_TO = programs_of_own_errors.LED_TO | programs_of_styles.LED_TO
 HONEST = honest_programs.HONEST | honest_python.HONEST | programs_of_data_sets.HONEST | programs_of_limits.HONEST
-HONEST |= programs_of_own_errors.HONEST
+HONEST |= programs_of_own_errors.HONEST | programs_of_styles.HONEST
 UNDECIDED = programs.UNDECIDED | programs_of_limits.UNDECIDED
 UNSCORED = programs.UNSCORED | programs_of_data_sets.UNSCORED
 
@@ -156,11 +159,26 @@ def test_code_that_is_wrong_before_the_tests_own_error_scores_0() -> None:
     assert (result["score"], result["unscored"]) == (0.0, 0.0)
 
 
-@pytest.mark.parametrize("name", programs_of_own_errors.LED_TO)
+@pytest.mark.parametrize("name", LED_TO)
 def test_an_error_that_the_code_may_have_led_to_scores_0(name) -> None:
-    code, tests = programs_of_own_errors.LED_TO[name]
+    code, tests = LED_TO[name]
     result = grade(code, tests, {})
     assert (result["score"], result["unscored"]) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize("name", programs_of_styles.NOT_SCORED)
+def test_tests_that_would_run_what_the_code_writes_or_cannot_see_it_are_unscored(name) -> None:
+    code, tests = programs_of_styles.NOT_SCORED[name]
+    result = grade(code, tests, {})
+    assert (result["score"], result["unscored"]) == (0.0, 1.0)
+
+
+def test_a_value_that_is_asked_about_is_any_of_those_beside_it() -> None:
+    """The code could infer the one that is wanted from those that are made of it."""
+    for value in (7, -3.5, 2**70, "b7", [3, 1], (1, "x"), {"a": 5}, {4}):
+        rows = [sorted(map(str, [value, *operators.others(value)])) for _ in range(60)]
+        assert len({*map(tuple, rows)}) > 3, value
+        assert all(len(row) == operators.SERIES for row in rows), value
 
 
 @pytest.mark.parametrize("name", programs_of_own_errors.BOUNDLESS)

@@ -6,9 +6,10 @@ and only pickles of plain values are read; text for ``exec`` and ``compile`` can
 
 import ast
 import builtins
-import io
+import re
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from reward.sandbox.objects import OBJECTS
@@ -24,6 +25,7 @@ NODES = (
     *(ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.operator, ast.unaryop, ast.boolop, ast.cmpop),
     *(ast.List, ast.Tuple, ast.Set, ast.Dict, ast.Subscript, ast.Slice, ast.Attribute),
 )
+COMPARISON = re.compile(r"[=!<>]=|[<>]")  # in a text that the tests make of their own and of the code's
 READABLE = {  # classes that a pickle may name
     "builtins": {"set", "frozenset", "complex", "bytearray", "range", "slice"},
     "collections": {"OrderedDict", "Counter", "defaultdict", "deque"},
@@ -35,8 +37,8 @@ READABLE = {  # classes that a pickle may name
 
 def guards(link: Link, sources: list[str]) -> dict[str, Callable[..., Any]]:
     """Return ``eval``, ``exec`` and ``compile`` for tests with these sources."""
-    texts = {node.value for text in sources for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Constant)}
-    texts = {text.strip() for text in texts if isinstance(text, str)}
+    constants = [node for text in sources for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Constant)]
+    texts = {node.value.strip() for node in constants if isinstance(node.value, str)}
 
     def is_own(source: Any) -> bool:
         is_library = sys._getframe(2).f_globals is not link.records.space
@@ -55,7 +57,8 @@ def guards(link: Link, sources: list[str]) -> dict[str, Callable[..., Any]]:
             names: dict[str, Any] = {}
             for space in inside:
                 names |= space or {}
-            source = _arithmetic(source, names)
+            compared = any(COMPARISON.search(text) and text in str(source) for text in texts)
+            source = _arithmetic(source, names, compared)
         return eval(source, *inside)
 
     def execute(source: Any, *given: Any) -> None:
@@ -71,13 +74,22 @@ def guards(link: Link, sources: list[str]) -> dict[str, Callable[..., Any]]:
     return {"eval": evaluate, "exec": execute, "compile": compiled}
 
 
-def _arithmetic(text: Any, names: dict[str, Any]) -> Any:
+def _arithmetic(text: Any, names: dict[str, Any], compared: bool = False) -> Any:
     """Return the code object of an expression that can do nothing but compute.
+
+    Args:
+        text: of it.
+        names: that it may use.
+        compared: whether the tests have put a comparison around what is the code's, and nothing may decide but that.
 
     Raises:
         CodeError: it is none.
     """
     tree = ast.parse(str(text).strip(), mode="eval")
+    inside = [*ast.walk(tree)][2:]
+    is_bent = "#" in str(text) or any(isinstance(node, (ast.Compare, ast.BoolOp, ast.IfExp)) for node in inside)
+    if compared and (is_bent or not isinstance(tree.body, ast.Compare)):
+        raise CodeError("text that is more than what is compared, for eval()")
     called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
     for node in ast.walk(tree):
         if not isinstance(node, NODES):
@@ -95,16 +107,16 @@ def _arithmetic(text: Any, names: dict[str, Any]) -> Any:
     return compile(tree, "text", "eval")
 
 
-def restrict_pickles() -> None:
-    """Let ``pickle.loads`` read plain values only."""
-    import pickle
+def restrict_files_and_pickles(link: Link) -> None:
+    """Let pickles hold plain values only, whatever reads them; run no file of the folder that the code writes to."""
+    folder = Path.cwd()
 
-    class Unpickler(pickle.Unpickler):
-        def find_class(self, module: str, name: str) -> Any:
-            if name not in READABLE.get(module, ()):
-                raise CodeError(f"a pickle of {module}.{name}"[:200])
-            return super().find_class(module, name)
+    def watch(event: str, args: tuple[Any, ...]) -> None:
+        if event == "pickle.find_class" and args[1] not in READABLE.get(args[0], ()):
+            raise CodeError(f"a pickle of {args[0]}.{args[1]}"[:200])
+        if event == "exec":
+            file = folder / args[0].co_filename
+            if file.is_relative_to(folder) and file.exists():
+                raise link.refuse("the tests run a file that the code may have written")
 
-    pickle.Unpickler = Unpickler  # type: ignore[misc]
-    pickle.load = lambda file, **options: Unpickler(file, **options).load()  # type: ignore[assignment]
-    pickle.loads = lambda data, **options: Unpickler(io.BytesIO(data), **options).load()  # type: ignore[assignment]
+    sys.addaudithook(watch)
