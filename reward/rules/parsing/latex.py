@@ -50,6 +50,9 @@ SYMBOL = re.compile(
     rf"(?<=[\d)}}]) *(?:\\[,;: ]|~)? *(?:\\(?:text|mathrm|textrm) ?\{{[~ ]?{SI}(?: ?[/~ ] ?{SI}){{0,3}} ?\}}|\\Omega)"
     rf"(?:\^ ?\{{?-?[1-4]\}}?)?(?: ?/ ?\\(?:text|mathrm|textrm) ?\{{[~ ]?{SI} ?\}}(?:\^ ?\{{?-?[1-4]\}}?)?)?\Z"
 )
+# A unit in Chinese, unless it is a numeral: '12 元', '12 平方厘米', never '12 万'.
+CHINESE_UNIT = re.compile(r"(?<=[\d)}]) ?[\u4e00-\u9fff]{1,6}\Z")
+CHINESE_NUMERAL = re.compile(r"[零一二三四五六七八九十百千万亿兆半倍多余几约或和成折]")
 LISTED = re.compile(r"(?<=[\d)}\]])\s*,?\s(?:and|or)\s\s*(?=[-+\d(\\{\[])")
 IMAGINARY = re.compile(r"(?<=\d) i(?![A-Za-z])")
 FUNCTION = re.compile(r"(?<![\\A-Za-z])(sqrt)\(([^()]*)\)")
@@ -123,6 +126,8 @@ def clean(latex: str) -> str:
         text = DEGREES.sub("", TRIGONOMETRIC.sub(lambda match: ANGLE.sub(_radians, match[0]), text))
     text = LOGARITHM.sub(r"\\log_{10}", text)
     text = IMAGINARY.sub("i", PERCENT.sub("%", " ".join(text.split())))
+    unit = None if text.isascii() else CHINESE_UNIT.search(text)
+    text = text[: unit.start()] if unit and not CHINESE_NUMERAL.search(unit[0]) else text
     return FUNCTION.sub(r"\\sqrt{\2}", LISTED.sub(", ", WORDS.sub("", text)))
 
 
