@@ -17,7 +17,7 @@ from reward.support.wording import expanded, kind, path_fault, quoted, reason, s
 
 HERE = Path(__file__).parent
 # name -> the modules that its weights depend on; the first makes it: python -m data.NAME FOLDER
-BUILTIN: dict[str, tuple[str, ...]] = {"tiny": ("tiny", "arith"), "smollm2": ("smollm2",)}
+BUILTIN: dict[str, tuple[str, ...]] = {"tiny": ("tiny", "arith"), "smollm2": ("smollm2/model",)}
 PLAYER = ("environment/player", "tiny")  # in the place of tiny where there is an environment
 CALLER = ("calculator/model", "calculator/problems", "tiny")  # where it may call the calculator
 SEEDED = {"tiny", "player", "caller"}

@@ -1,6 +1,7 @@
 """From a data specification to the two parquet files that verl reads."""
 
 import hashlib
+import json
 import os
 import sys
 from collections import Counter
@@ -98,11 +99,13 @@ class Converted:
 
 
 def _builtin(spec: str, split: str, cache: Path) -> Path:
-    path = cache / f"{spec.removeprefix('builtin:')}-{split}.parquet"
+    rows = sources.BUILTIN[spec](split)
+    digest = hashlib.sha256(json.dumps(rows).encode()).hexdigest()[:12]
+    path = cache / f"{spec.removeprefix('builtin:')}-{split}-{digest}.parquet"
     if not path.exists():
         cache.mkdir(parents=True, exist_ok=True)
         part = path.with_suffix(f".{os.getpid()}.part")
-        pq.write_table(pa.Table.from_pylist(sources.BUILTIN[spec](split)), part)
+        pq.write_table(pa.Table.from_pylist(rows), part)
         part.rename(path)
     return path
 

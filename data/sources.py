@@ -11,12 +11,14 @@ from data import arith, hub
 from data.calculator import problems
 from data.faults import DataError, TooMuch
 from data.readers import SUFFIXES, file_kind
+from data.smollm2 import instructions
 from reward.support.wording import expanded, is_folder, path_fault, reason, shown
 
 # name -> the rows of a split, ``train`` or ``val``
 BUILTIN: dict[str, Callable[[str], list[dict[str, object]]]] = {
     "builtin:arith": arith.rows,
     "builtin:sums": problems.rows,
+    "builtin:instructions": instructions.rows,
 }
 HUB = re.compile(r"(?P<name>[\w.-]+(?:/[\w.-]+)?)(?::(?P<config>[\w.-]+))?(?:@(?P<split>[\w.\[\]%:-]+))?")
 SPLITS = {"train": ("train",), "test": ("validation", "valid", "val", "dev", "test", "eval")}  # the first that is there

@@ -202,8 +202,10 @@ def score(response: str, ground_truth: Any, extra: Extra) -> float:
     return float(bool(response.strip()) and len(response) <= LONGEST and all(followed))
 
 
-def _no_example(ground_truth: Any, extra: Extra) -> None:
-    return None
+def _example(ground_truth: Any, extra: Extra) -> str | None:
+    """Return the row's own: what follows all instructions is not to be made up from their names."""
+    answer = extra.get("right_answer")
+    return answer if isinstance(answer, str) else None
 
 
-RULE = Rule("instructions", score, check, _no_example)
+RULE = Rule("instructions", score, check, _example)

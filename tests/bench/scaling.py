@@ -163,6 +163,7 @@ def measured() -> Iterator[str]:
     for name, ranks, batch, tokens in (*(("tiny", *each) for each in tiny), *(("smollm2", *each) for each in smollm2)):
         flags = {"--model": f"builtin:{name}", "--dtype": "float32", "--data": "builtin:arith", "--total_steps": 6}
         flags |= {"--batch_size": batch, "--mini_batch_size": batch // 2, "--max_response_length": tokens}
+        flags |= {"--critic_layers": "auto", "--old_log_probs": "actor"}
         words = [str(word) for pair in {**flags, "--n_gpus": ranks}.items() for word in pair]
         steps, _ = step.record([*words, "actor_rollout_ref.rollout.ignore_eos=true"])
         found = step.medians(steps[step.FIRST - 1 :])

@@ -40,6 +40,7 @@ class Work:
         """The kit's."""
         sizes = {"--batch_size": self.batch, "--mini_batch_size": self.mini, "--max_response_length": self.tokens}
         words = ["--model", self.model, "--dtype", "float32", "--data", "builtin:arith"]
+        words += ["--critic_layers", "auto", "--old_log_probs", "actor"]  # as TRL
         return [*words, *(word for flag, size in sizes.items() for word in (flag, str(size)))]
 
 

@@ -132,7 +132,8 @@ def test_a_real_chat_model_with_lora_and_a_reward_that_tells_all_secrets(output,
     lora = ("actor_rollout_ref.model.lora_rank=8", "actor_rollout_ref.model.lora_alpha=16")
     small = ("--batch_size", "8", "--mini_batch_size", "8", "data.val_max_samples=8")
     result = train_sh(
-        *("--model", "builtin:smollm2", "--run_name", "lora", "--total_steps", "1", *small, *lora),
+        *("--model", "builtin:smollm2", "--data", "builtin:arith", "--run_name", "lora", "--total_steps", "1"),
+        *(*small, *lora),
         *("--reward_fn", str(tmp_path / "talkative.py")),
         timeout=1800,
         OUTPUT_DIR=str(output),

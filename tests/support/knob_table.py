@@ -26,6 +26,7 @@ def _row(cells: Sequence[str]) -> str:
 
 def _cells(knob: Knob, what: str) -> tuple[str, ...]:
     smaller = [_code(knob.cpu)] * bool(knob.cpu) + [f"tiny: {_code(knob.tiny)}"] * bool(knob.tiny)
+    smaller += [f"smollm2: {_code(knob.smollm2)}"] * bool(knob.smollm2)
     smaller += [f"`--env`: {_code(knob.episodes)}"] * bool(knob.episodes)
     smaller += [f"`--env`, tiny: {_code(knob.player)}"] * bool(knob.player)
     allowed = "" if knob.type == "switch" else ", ".join(map(_code, filter(None, knob.allowed.split("|"))))

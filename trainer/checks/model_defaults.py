@@ -10,15 +10,16 @@ from trainer.settings.settings import Settings
 # the critic's is ten times that, as in verl's examples.
 RATES = ((20_000_000, 1e-4, 1e-3), (300_000_000, 1e-5, 1e-4))
 SHORT = 64  # tokens; a sentence or two
-OWN_DEFAULTS = "builtin:tiny"  # the model that a column of the table is for
+OWN_DEFAULTS = ("builtin:tiny", "builtin:smollm2")  # the models that a column of the table is for
+OWN_DATA = ("builtin:arith", "builtin:instructions")  # and the data that its lengths are for
 
 
 def warnings(settings: Settings, parameters: int | None) -> Iterator[str]:
     """Yield a line for each default that does not fit a model of so many ``parameters``; what was given stays."""
-    if settings.text("MODEL_PATH") == OWN_DEFAULTS:
-        return
-    yield from _of_length(settings)
-    if parameters is not None:
+    own = settings.text("MODEL_PATH") in OWN_DEFAULTS
+    if not (own and settings.text("DATA") in OWN_DATA):
+        yield from _of_length(settings)
+    if not own and parameters is not None:
         yield from _of_rate(settings, parameters)
 
 
@@ -28,7 +29,7 @@ def _of_length(settings: Settings) -> Iterator[str]:
         return
     if tokens < SHORT:
         yield (
-            f"--max_response_length {tokens}, the default with no GPU, cuts the answers of most chat models, and a cut "
+            f"--max_response_length {tokens}, the default here, cuts the answers of most chat models, and a cut "
             "answer is seldom right; give 128 or more, or have the prompts ask for a few words"
         )
 

@@ -15,7 +15,7 @@ from trainer.checks import host_checks, model_defaults, preflight, software
 from trainer.checks.finding import Finding, failures, guarded
 from trainer.checks.forecast import advice, host, memory, model, table
 from trainer.checks.forecast.run import RunSize
-from trainer.composition import compose, config_environment, run_plan
+from trainer.composition import compose, config_environment, critic_layers, run_plan
 from trainer.runs import folders, resume
 from trainer.settings.batch_shape import Shape
 from trainer.settings.batch_shape_rules import shape_faults
@@ -103,6 +103,7 @@ def _composed(
         shape = Shape.of_config(config, plan.model.config)
         faults = [*compose.unfit(config), *shape_faults(shape), *resume.faults(plan.start, plain, run.folder)]
         faults += full_kl.model_faults(config, plan.model.config)
+        faults += critic_layers.faults(settings, plan.model.config)
     if not plan.start.again and total is not None and 0 < total <= plan.start.step:
         faults.append(
             f"--resume {settings.text('RESUME')}: its last checkpoint is of step {plan.start.step}, which is not "

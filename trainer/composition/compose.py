@@ -17,7 +17,7 @@ from reward.support.secret import holds_secret
 from reward.support.wording import OF_PYTHON, shown
 from trainer.algorithm.conflicts import of_groups, of_sampling, of_sampling_ahead, of_schedule
 from trainer.algorithm.kl import full_kl
-from trainer.composition import resolvers
+from trainer.composition import critic_layers, resolvers
 from trainer.settings.knobs import load_knobs
 from trainer.settings.settings import Settings
 from trainer.settings.values import as_env
@@ -39,7 +39,8 @@ def resolve(environment: Mapping[str, str], settings: Settings) -> DictConfig:
     """
     with _environment(environment):
         try:
-            config = settings_tree.compose_files(settings.text("DEVICE"), settings.reward.kind, settings.overrides)
+            overrides = (*critic_layers.overrides(settings), *settings.overrides)
+            config = settings_tree.compose_files(settings.text("DEVICE"), settings.reward.kind, overrides)
             OmegaConf.resolve(config)
         except READING as error:
             raise UserError(_one_line(error, settings.overrides)) from None

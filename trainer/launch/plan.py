@@ -43,7 +43,9 @@ def lines(settings: Settings, plan: RunPlan, run: Run, config: DictConfig, needs
 def _model(settings: Settings, config: DictConfig) -> str:
     rank = config.actor_rollout_ref.model.lora_rank
     how = f"LoRA of rank {rank}" if rank else "all weights"
-    critic = "a critic" if settings.text("ADV_ESTIMATOR") == "gae" else "no critic"
+    layers = settings.integer_or_none("CRITIC_LAYERS")
+    critic = "a critic" + (f" of the first {layers} layers" if layers is not None else "")
+    critic = critic if settings.text("ADV_ESTIMATOR") == "gae" else "no critic"
     is_compared = config.algorithm.use_kl_in_reward or config.actor_rollout_ref.actor.use_kl_loss
     reference = "a reference policy" if is_compared else "no reference policy"
     return f"{settings.text('MODEL_PATH')}, {how}, {critic}, {reference}"

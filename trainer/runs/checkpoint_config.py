@@ -18,6 +18,7 @@ FIXED = {
     "actor_rollout_ref.model.target_modules": SHAPE,
     "actor_rollout_ref.actor.strategy": SHAPE,
     "critic.model.path": SHAPE,
+    "critic.model.override_config.num_hidden_layers": SHAPE,
     "critic.enable": SHAPE,
     "algorithm.adv_estimator": SHAPE,
     **{
@@ -34,6 +35,7 @@ FIXED = {
     "data.shuffle": ORDER,
     "data.seed": ORDER,
 }
+LEFT_OUT = {"critic.model.override_config.num_hidden_layers": "auto"}  # what it means where it is not there
 FILES = ("actor_rollout_ref.model.path", "critic.model.path", "data.train_files")
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from trainer.runs.checkpoint_config import FILES, FIXED, flat
+from trainer.runs.checkpoint_config import FILES, FIXED, LEFT_OUT, flat
 from trainer.settings.knobs import load_knobs
 
 # What differs between any two launches, or follows from what is told.
@@ -19,19 +19,21 @@ UNTOLD = (
     "actor_rollout_ref.rollout.agent.agent_loop_config_path",
 )
 WIDEST = 40  # characters of a value
+MISSING = "(not there)"
 
 
 def refused(saved: Mapping[str, Any], config: Mapping[str, Any]) -> Iterator[str]:
     """Say of each setting that must stay how it changed: ``saved`` is what the checkpoint holds."""
     now, flags, named = flat(config), _flags(), set[str]()
     for key, why in FIXED.items():
-        if key not in saved or key not in now or _same(key, saved[key], now[key]):
+        before, after = ({**LEFT_OUT, **settings}.get(key, MISSING) for settings in (saved, now))
+        if MISSING in (before, after) or _same(key, before, after):
             continue
         name = flags.get(key, key)
-        if name in named or (key == "algorithm.adv_estimator" and "gae" not in (saved[key], now[key])):
+        if name in named or (key == "algorithm.adv_estimator" and "gae" not in (before, after)):
             continue  # one knob may set two keys; reinforce and grpo both go without a critic
         named.add(name)
-        yield f"{name} was {_text(key, saved[key])} and is {_text(key, now[key])} now: {why}"
+        yield f"{name} was {_text(key, before)} and is {_text(key, after)} now: {why}"
 
 
 def describe(before: Mapping[str, Any], config: Mapping[str, Any]) -> list[str]:

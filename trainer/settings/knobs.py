@@ -58,8 +58,8 @@ class Knob:
     """One row of the table.
 
     ``default`` holds everywhere; ``cpu`` replaces it where there is no GPU, ``tiny`` where the model is
-    ``builtin:tiny``, ``episodes`` where there is an environment or are tools, and ``player`` where there is an
-    environment and the model is ``builtin:tiny``.
+    ``builtin:tiny``, ``smollm2`` where it is ``builtin:smollm2``, ``episodes`` where there is an environment or are
+    tools, and ``player`` where there is an environment and the model is ``builtin:tiny``.
     ``allowed`` is an interval (``[0,1]``, ``(0,1]``), a bound (``>=1``, ``>0``) or a list of choices (``a|b``), of
     which a ``switch_or_choice`` that stands alone is ``true``; ``none`` after a range (``>0|none``) is no value at all,
     and another word stands for itself.
@@ -81,6 +81,7 @@ class Knob:
     traits: str = ""
     episodes: str = ""
     player: str = ""
+    smollm2: str = ""
 
     def parse(self, text: str) -> Value:
         """Read ``text`` as a value of this knob.

@@ -10,7 +10,7 @@ from trainer.settings.knobs import AUTO, Knob, Value
 from trainer.settings.values import Values
 from trainer.setup import host
 
-MODEL, TINY = "MODEL_PATH", "builtin:tiny"
+MODEL, TINY, SMOLLM2 = "MODEL_PATH", "builtin:tiny", "builtin:smollm2"
 ENVIRONMENT, EPISODES = "ENV_NAME", "env:"  # and the data of a run with one
 TOOLS, CALCULATOR, SUMS = "TOOLS", "calculator", "builtin:sums"
 
@@ -44,8 +44,11 @@ def _device(explicit: Mapping[str, Value], gpus: int) -> Value:
 def _defaults(knobs: Sequence[Knob], explicit: Mapping[str, Value], device: Value) -> dict[str, Value]:
     """Return what was not given, by the columns of the table: of the device, and of the model."""
     texts = {knob.env: knob.cpu if device == "cpu" and knob.cpu else knob.default for knob in knobs}
-    if is_tiny := explicit.get(MODEL, texts[MODEL]) == TINY:
+    model = explicit.get(MODEL, texts[MODEL])
+    if is_tiny := model == TINY:
         texts |= {knob.env: knob.tiny for knob in knobs if knob.tiny}
+    if model == SMOLLM2:
+        texts |= {knob.env: knob.smollm2 for knob in knobs if knob.smollm2}
     if explicit.get(ENVIRONMENT) or explicit.get(TOOLS):
         texts |= {knob.env: knob.episodes for knob in knobs if knob.episodes}
     if explicit.get(ENVIRONMENT) and is_tiny:

@@ -8,7 +8,7 @@ from typing import Any
 
 from trainer.runs.checkpoint_pickles import strict_loading
 from trainer.workers import http_auth, loopback
-from trainer.workers.engine import attention, nested_tensors
+from trainer.workers.engine import attention, layer_types, nested_tensors
 from trainer.workers.post_import import after_import
 
 
@@ -121,3 +121,4 @@ after_import(
         **attention.PATCHES,
     }
 )
+after_import({"verl.utils.model": layer_types.patch})  # beside one of attention's

@@ -1,6 +1,7 @@
 """Forecasts of memory and disk, against transformers, autograd and sums done by hand."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -117,6 +118,17 @@ def test_a_run_of_the_kit(small_model) -> None:
     said = list(table.lines(size, run, None))
     assert said[0].split()[-4:] == ["critic", "update", "actor", "update"]
     assert any(line.startswith("host memory 3.8 ") for line in said)  # README.md: 4 GiB
+
+
+def test_a_critic_of_fewer_layers(small_model) -> None:
+    run = RunSize.of_config(resolved(small_model, 0, CRITIC_LAYERS="1"))
+    size = model.of_config(json.loads((small_model / "config.json").read_text()))
+    assert size is not None and run.critic_layers == 1
+    whole, less = replace(run, critic_layers=0), (size.layers - 1) * size.layer
+    assert less > 0
+    peaks = [sum(max(part.bytes) for part in memory.of_rank(size, each)) for each in (whole, run)]
+    assert peaks[0] - peaks[1] == 4 * 4 * less  # in float32: weights, gradients, two moments
+    assert host.checkpoint(size, whole) - host.checkpoint(size, run) == 12 * less
 
 
 def test_what_to_try_first() -> None:

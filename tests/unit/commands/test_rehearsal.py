@@ -56,6 +56,15 @@ def test_defaults_of_the_built_in_model_go_along() -> None:
         assert here.values[env] == real.values[env], env
 
 
+def test_defaults_of_the_built_in_chat_model_go_along() -> None:
+    real = read_settings({"MODEL_PATH": "builtin:smollm2"}, [], gpus=0)
+    here = rehearsed(real)
+    for env in ("LR", "CRITIC_LR", "KL_COEF", "ROLLOUT_TEMPERATURE", "OLD_LOG_PROBS"):
+        assert here.values[env] == real.values[env], env
+    assert (real.values["CRITIC_LAYERS"], here.values["CRITIC_LAYERS"]) == (8, 1)
+    assert "layers of the critic 8 -> 1" in list(run_settings.cuts(real))
+
+
 def test_a_judge_is_asked_a_few_questions(tmp_path) -> None:
     real = settings_of(tmp_path, tmp_path, USE_API_REWARD="true", ROLLOUT_N="8", BATCH_SIZE="1024", **GPUS)
     here = rehearsed(real)

@@ -29,6 +29,7 @@ NOT_IN_VERLS_YAML = {
     "actor_rollout_ref.rollout.enable_sleep_mode": "workers/config/rollout.py, RolloutConfig",
     "actor_rollout_ref.model.override_config.attn_implementation": "workers/config/model.py, HFModelConfig",
     "critic.model.override_config.attn_implementation": "workers/config/model.py, HFModelConfig",
+    "critic.model.override_config.initializer_range": "utils/model.py, update_model_config",
     "actor_rollout_ref.actor.optim.override_optimizer_config": "workers/config/optimizer.py, the optimizer's",
     "actor_rollout_ref.rollout.engine_kwargs.vllm": "arguments of vLLM's engine",
     "critic.optim.override_optimizer_config": "workers/config/optimizer.py, the optimizer's",

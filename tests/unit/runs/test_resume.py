@@ -111,6 +111,7 @@ def plain(model: Path, *overrides: str, **environ: str) -> dict[str, object]:
     ("words", "environ", "complaint"),
     [
         ((), {"N_GPUS": "2"}, "--n_gpus was 1 and is 2 now: each rank has its own part of the checkpoint"),
+        ((), {"CRITIC_LAYERS": "1"}, "--critic_layers was auto and is 1 now: the model and the optimizer in the"),
         ((), {"LORA_RANK": "8"}, "--lora_rank was 0 and is 8 now: the model and the optimizer in the checkpoint have"),
         ((), {"LR": "0.5"}, "--lr was 1e-06 and is 0.5 now: the optimizer in the checkpoint brings its own"),
         ((), {"SEED": "7"}, "--seed was 1 and is 7 now: the order of the data"),

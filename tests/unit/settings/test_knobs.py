@@ -17,7 +17,7 @@ def test_each_name_is_defined_once() -> None:
 
 @pytest.mark.parametrize("knob", load_knobs(), ids=lambda knob: knob.flag)
 def test_the_defaults_of_the_table_are_allowed_by_it(knob) -> None:
-    for default in filter(None, (knob.default, knob.cpu, knob.tiny, knob.episodes, knob.player)):
+    for default in filter(None, (knob.default, knob.cpu, knob.tiny, knob.episodes, knob.player, knob.smollm2)):
         knob.parse(default)
 
 
@@ -41,6 +41,7 @@ def test_ppo_yaml_reads_every_knob() -> None:
         "MAX_RESTARTS",
         "HANG_TIMEOUT",
         "GPU_MEMORY",
+        "CRITIC_LAYERS",
     }
     read_by_the_kit |= {"WHEELHOUSE", "RUN_CONFIG", "TRUST_CHECKPOINT", "REWARD_TIMEOUT", "AUDIT_FN"}
     read_by_the_kit |= {"MAX_TURNS", "ENV_EPISODES", "TOOLS", "MAX_CALLS", "TOOL_TIMEOUT", "MAX_TOOL_ANSWER"}

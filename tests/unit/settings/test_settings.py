@@ -36,7 +36,7 @@ def test_the_tiny_model_of_a_game_has_defaults_of_its_own() -> None:
     assert (game["LR"], game["GAE_LEVEL"], game["MAX_RESPONSE_LENGTH"]) == (3e-4, "turn", 2048)
     assert (game["CRITIC_LR"], game["MAX_PROMPT_LENGTH"]) == (1e-3, 512)
     other = read_settings({"ENV_NAME": "frozenlake", "MODEL_PATH": "builtin:smollm2"}, [], gpus=0).values
-    assert (other["LR"], other["GAE_LEVEL"], other["MAX_RESPONSE_LENGTH"]) == (1e-6, "token", 1024)
+    assert (other["LR"], other["GAE_LEVEL"], other["MAX_RESPONSE_LENGTH"]) == (1e-5, "token", 1024)
     assert read_settings({"TOOLS": "calculator"}, [], gpus=0).values["LR"] == 1e-4
 
 
@@ -44,8 +44,9 @@ def test_what_is_given_wins() -> None:
     settings = read_settings({"MODEL_PATH": "builtin:smollm2", "DEVICE": "cpu", "LR": "3e-5"}, [], gpus=8)
     assert settings.text("DEVICE") == "cpu"
     assert settings.values["LR"] == 3e-5
-    assert settings.integer("BATCH_SIZE") == 32  # the default with no GPU, not the tiny model's
-    assert settings.values["CRITIC_LR"] == 1e-5
+    assert settings.integer("BATCH_SIZE") == 64  # the default of this model, not the tiny one's
+    assert settings.integer("MAX_PROMPT_LENGTH") == 128  # the default with no GPU
+    assert (settings.values["CRITIC_LR"], settings.text("DATA")) == (1e-4, "builtin:instructions")
 
 
 def test_epochs_that_are_asked_for_are_not_cut_by_a_default_of_steps() -> None:

@@ -1,6 +1,6 @@
 """Host memory and disk that a run will take, in bytes."""
 
-from trainer.checks.forecast.memory import MIB, of_rank, peaks
+from trainer.checks.forecast.memory import MIB, critic_of, of_rank, peaks
 from trainer.checks.forecast.model import ModelSize
 from trainer.checks.forecast.run import RunSize
 
@@ -27,7 +27,8 @@ def host_memory(model: ModelSize, run: RunSize) -> int:
         return others + max(highest, run.local_ranks * peak_bytes["rollout"] + COMPILER)
     machines = max(1, run.ranks // run.local_ranks)
     waiting = 4 * model.total * run.reference  # always in pinned host memory
-    waiting += 12 * model.total * ("actor" in run.offload) + 12 * model.critic * ("critic" in run.offload)
+    waiting += 12 * model.total * ("actor" in run.offload)
+    waiting += 12 * critic_of(model, run).critic * ("critic" in run.offload)
     loading = 4 * model.total * (run.local_ranks if model.head == 0 else 1)  # tied: each rank loads a whole copy
     processes = run.local_ranks * 2500 * MIB + 2 * AGENT_LOOPS * 500 * MIB
     return others + processes + max(waiting // machines, loading)
@@ -40,7 +41,7 @@ def checkpoint(model: ModelSize, run: RunSize) -> int:
         actor = 4 * (model.total + adapters) + 8 * adapters
     else:
         actor = 12 * model.total
-    return actor + 12 * model.critic * bool(run.critic_tokens)
+    return actor + 12 * critic_of(model, run).critic * bool(run.critic_tokens)
 
 
 def disk(model: ModelSize, run: RunSize) -> int:

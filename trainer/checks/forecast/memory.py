@@ -45,11 +45,17 @@ class Part:
     bytes: tuple[int, int, int, int]
 
 
+def critic_of(model: ModelSize, run: RunSize) -> ModelSize:
+    """Return the model that the critic is made of."""
+    return model.first_layers(run.critic_layers) if run.critic_layers else model
+
+
 def of_rank(model: ModelSize, run: RunSize) -> list[Part]:
     """Return what takes the memory of one rank's device (with no GPU: of its two processes)."""
     trained = model.adapters(run.lora_rank) if run.lora_rank else model.total
     actor = _states("actor", model.total + (trained if run.lora_rank else 0), trained, (1, 3), run)
-    critic = _states("critic", model.critic, model.critic, (1, 2), run) if run.critic_tokens else []
+    valued = critic_of(model, run).critic
+    critic = _states("critic", valued, valued, (1, 2), run) if run.critic_tokens else []
     parts = [*actor, *critic]
     if run.reference and run.device == "cpu":
         parts.append(Part("reference", (4 * model.total // run.ranks,) * 4))
@@ -108,7 +114,7 @@ def _working(model: ModelSize, run: RunSize) -> Part:
     infer += (
         HEAD_BLOCKS["infer"] * model.vocabulary if run.full_kl else run.infer_tokens * LOGIT_COPIES["infer"] * logits
     )
-    critic = update_activations(model, run, run.critic_tokens) if run.critic_tokens else 0
+    critic = update_activations(critic_of(model, run), run, run.critic_tokens) if run.critic_tokens else 0
     copies = LOGIT_COPIES["entropy" if run.entropy_loss else "update"]
     update = update_activations(model, run, run.update_tokens)
     if run.full_kl_loss:

@@ -2,7 +2,7 @@
 
 import csv
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from reward.model.imports import transformers
@@ -45,6 +45,10 @@ class ModelSize:
     def critic(self) -> int:
         """Parameters of the model with a value head in the place of the language model's: one score, with a bias."""
         return self.total - self.head + self.hidden + 1
+
+    def first_layers(self, layers: int) -> "ModelSize":
+        """Return the model with its first ``layers`` alone."""
+        return replace(self, total=self.total - (self.layers - layers) * self.layer, layers=layers)
 
     @property
     def root(self) -> int:

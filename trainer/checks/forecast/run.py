@@ -26,6 +26,7 @@ class RunSize:
     update_tokens: int
     infer_tokens: int
     critic_tokens: int = 0  # 0: no critic
+    critic_layers: int = 0  # 0: as many as the policy
     reference: bool = True
     lora_rank: int = 0
     offload: frozenset[str] = field(default_factory=frozenset)
@@ -57,6 +58,7 @@ class RunSize:
             update_tokens=actor.tokens or (actor.micro or 1) * shape.length // actor.parallel,
             infer_tokens=max(rollout.log_prob_max_token_len_per_gpu, shape.length) // actor.parallel,
             critic_tokens=roles["critic"].tokens or 0 if "critic" in roles else 0,
+            critic_layers=config.critic.model.override_config.get("num_hidden_layers", 0),
             reference="reference" in roles,
             lora_rank=policy.model.lora_rank,
             offload=frozenset(name for name, part in parts.items() if part.param_offload),

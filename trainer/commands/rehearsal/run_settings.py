@@ -74,6 +74,8 @@ def environment(settings: Settings, miniatures: Miniatures, output: Path, name: 
         changed["ENV_EPISODES"] = str(min(PROMPTS * STEPS, settings.integer("ENV_EPISODES")))
     if settings.text("ENV_NAME") or settings.text("TOOLS"):
         changed["MAX_RESPONSE_LENGTH"] = str(min(CONVERSATION_TOKENS, settings.integer("MAX_RESPONSE_LENGTH")))
+    if settings.integer_or_none("CRITIC_LAYERS") is not None:
+        changed["CRITIC_LAYERS"] = "1"  # of the miniature's two
     if nodes > 1:
         changed["MASTER_ADDR"] = "127.0.0.1"
     if miniatures.reward_model is not None:
@@ -88,7 +90,7 @@ def _is_kept(settings: Settings, env: str) -> bool:
     knob = next(knob for knob in load_knobs() if knob.env == env)
     if env in settings.explicit:
         return as_env(settings.values[env]) != AUTO
-    return bool(knob.tiny) and knob.parse(knob.tiny) == settings.values[env]
+    return settings.values[env] in [knob.parse(default) for default in (knob.tiny, knob.smollm2) if default]
 
 
 def precision(settings: Settings) -> str:
@@ -136,6 +138,7 @@ def cuts(settings: Settings) -> Iterator[str]:
         ("ROLLOUT_TP_SIZE", "tensor parallel"),
         ("DTYPE", "numbers"),
         ("ENV_EPISODES", "episodes"),
+        ("CRITIC_LAYERS", "layers of the critic"),
     ):
         real = as_env(settings.values[env])
         if real != sizes.get(env, real):

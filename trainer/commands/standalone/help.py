@@ -26,6 +26,7 @@ class Language:
     none: str = "none"
     no_gpu: str = "no GPU: {}"
     tiny: str = "builtin:tiny: {}"
+    smollm2: str = "builtin:smollm2: {}"
     episodes: str = "with --env or --tools: {}"
     environments: str = "VENV=/path uses an environment that exists; PYTHON=/path picks the interpreter for .venv."
     overrides: str = "A word like actor_rollout_ref.actor.entropy_coeff=0.01 goes to verl as it is."
@@ -42,6 +43,7 @@ def chinese() -> Language:
         none="无",
         no_gpu="没有 GPU：{}",
         tiny="builtin:tiny：{}",
+        smollm2="builtin:smollm2：{}",
         episodes="用 --env 或 --tools：{}",
         environments="VENV=/path 使用已有的环境；PYTHON=/path 指定建 .venv 用的解释器。",
         overrides="形如 actor_rollout_ref.actor.entropy_coeff=0.01 的词原样交给 verl。",
@@ -66,6 +68,7 @@ def help_text(knobs: Sequence[Knob], texts: Language) -> str:
     for knob in knobs:
         defaults = [knob.default or texts.none]
         defaults += [texts.no_gpu.format(knob.cpu)] * bool(knob.cpu) + [texts.tiny.format(knob.tiny)] * bool(knob.tiny)
+        defaults += [texts.smollm2.format(knob.smollm2)] * bool(knob.smollm2)
         defaults += [texts.episodes.format(knob.episodes)] * bool(knob.episodes)
         allowed = f"; {knob.allowed.replace('|', ', ')}" if "|" in knob.allowed and knob.type != "switch" else ""
         defaults_text = texts.default.format("; ".join(defaults) + allowed)

@@ -1,0 +1,1 @@
+"""SmolLM2-135M-Instruct, and a task that PPO visibly helps it with."""
