@@ -41,6 +41,7 @@ LEAD = re.compile(r".*(?:\b(?:is|are|equals|be)|:|=)\s", re.DOTALL)  # what a se
 ALTERNATIVE = re.compile(
     r"\b(?:or|and|not|nor|either|between|to|plus|minus|times|over)\b|[^\s\w.,;:!?%()'*\"\\-]", re.IGNORECASE
 )
+GLUED = re.compile("[\u00bc-\u00be\u2150-\u215e\u03c0\u221a\u00b2\u00b3]")  # to a number, as in 3\u00bd and 2\u03c0
 LETTER_ALONE = re.compile(r"(?<![A-Za-z])[B-HJ-Zb-z](?![A-Za-z])")
 SIDES = re.compile(r"(?<![<>!:=\\])=(?!=)")
 COMMAND = re.compile(r"\\[A-Za-z]+")
@@ -104,7 +105,7 @@ def _one(sentence: str) -> str:
             return next(filter(None, formulas[0].groups()), "").strip()
         if not LETTER_ALONE.search(number.NUMBER.sub(" ", rest)) and "\\" not in rest:
             end = numbers[0].end()
-            if (last := number.last(rest[:end])) is not None:
+            if not GLUED.match(rest, end) and (last := number.last(rest[:end])) is not None:
                 return f"{last}{'%' * bool(PERCENT.match(rest, end))}"
     return text
 

@@ -44,6 +44,7 @@ SIMPLE = re.compile(
     r"(?:[.!]?|[.!]? (?!is not\b|is wrong\b)[A-Za-z ]*[.!]?)\Z",
     re.DOTALL,
 )
+RULED_OUT = re.compile(r"[,;] (?:and )?not \$?-?[\d.,/]{0,19}\d[.!]?\s{0,9}\Z")  # 'It is 5, not 6.'
 UP_TO_LAST_DIGIT = re.compile(r".*\d", re.DOTALL)
 NUMBER = re.compile(
     r"(?P<sign>(?<![\w)}\]%.])[-+])?(?:\$ ?)?(?P<minus>(?<=\$)-)?(?:"
@@ -78,6 +79,8 @@ SPACED_MINUS = re.compile(r"[=(\[{:] ?- \$? ?\Z")
 def last(response: str) -> str | None:
     """Return the last number in a plain form (``-1234.5``, ``6.02e23``, ``-3/4``); None where there is none."""
     text = response[-LONGEST:]
+    if ruled_out := RULED_OUT.search(text, max(0, len(text) - 64)):
+        text = text[: ruled_out.start()]
     simple = SIMPLE.match(text)
     if simple and "\\" not in text:
         return simple[1]
