@@ -1,7 +1,7 @@
 """``builtin:instructions``: short sentences under instructions that a program verifies, for a small chat model.
 
-A sentence about a topic, of so many words, and one more instruction. What verifies them is the
-rule ``instructions``; names and arguments are IFEval's (Zhou et al. 2023), topics and wording are not.
+A sentence about a topic, of so many words, and one more instruction. What verifies them is the rule ``instructions``;
+names and arguments are IFEval's (Zhou et al. 2023), topics and wording are not.
 """
 
 import json
@@ -19,7 +19,7 @@ USED = (
     *("people", "little", "new", "beautiful", "long", "good", "often", "every"),
 )
 AVOIDED = ("the", "and", "of", "is", "with")
-TOPICS = (Path(__file__).parent / "topics.txt").read_text(encoding="utf-8").splitlines()
+TOPICS = Path(__file__).parent / "topics.txt"
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ def _instructions(chance: random.Random) -> list[Instruction]:
 def _rows(split: str) -> tuple[dict[str, object], ...]:
     """Return the rows of a split, the same on every machine: no topic is in both."""
     chance = random.Random(split)
-    topics = list(TOPICS)
+    topics = TOPICS.read_text(encoding="utf-8").splitlines()
     random.Random(0).shuffle(topics)
     topics = topics[HELD_OUT_TOPICS:] if split == "train" else topics[:HELD_OUT_TOPICS]
     return tuple(

@@ -7,6 +7,7 @@ SHAPE = "the model and the optimizer in the checkpoint have the shape that goes 
 OPTIMIZER = "the optimizer in the checkpoint brings its own, so another would have no effect"
 ORDER = "the order of the data, and where in it the checkpoint is, depend on it"
 SHARDS = "each rank has its own part of the checkpoint"
+CRITIC_LAYERS = "critic.model.override_config.num_hidden_layers"
 # Setting of verl -> why it must stay. A setting that stands for a file is compared by the file's name.
 FIXED = {
     "trainer.n_gpus_per_node": SHARDS,
@@ -18,7 +19,7 @@ FIXED = {
     "actor_rollout_ref.model.target_modules": SHAPE,
     "actor_rollout_ref.actor.strategy": SHAPE,
     "critic.model.path": SHAPE,
-    "critic.model.override_config.num_hidden_layers": SHAPE,
+    CRITIC_LAYERS: SHAPE,
     "critic.enable": SHAPE,
     "algorithm.adv_estimator": SHAPE,
     **{
@@ -35,7 +36,7 @@ FIXED = {
     "data.shuffle": ORDER,
     "data.seed": ORDER,
 }
-LEFT_OUT = {"critic.model.override_config.num_hidden_layers": "auto"}  # what it means where it is not there
+LEFT_OUT = {CRITIC_LAYERS: "auto"}  # what it means where it is not there
 FILES = ("actor_rollout_ref.model.path", "critic.model.path", "data.train_files")
 
 
