@@ -191,7 +191,25 @@ def _open(path: Path) -> sqlite3.Connection:
 
 def _connect(path: Path) -> sqlite3.Connection:
     database = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
-    database.execute("PRAGMA journal_mode = WAL")
-    database.execute("PRAGMA synchronous = NORMAL")  # a crash of the machine may lose the last verdicts, never the file
-    database.executescript(TABLES)
+    try:
+        _use_wal(database)
+        # A crash of the machine may lose the last verdicts, never the file.
+        database.execute("PRAGMA synchronous = NORMAL")
+        database.executescript(TABLES)
+    except sqlite3.Error:
+        database.close()
+        raise
     return database
+
+
+def _use_wal(database: sqlite3.Connection) -> None:
+    """Change a new file to WAL mode, which SQLite refuses without waiting while another process does it."""
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        try:
+            database.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > deadline:  # Python 3.10 has no code of it
+                raise
+            time.sleep(0.01)

@@ -3,6 +3,7 @@
 import asyncio
 import sqlite3
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -94,6 +95,20 @@ def test_many_writers_share_a_cache(tmp_path) -> None:
     assert cache.get(b"7") == Verdict(7.0, "r")
     assert all(cache.get(f"{number}-{i}".encode()) for number in range(8) for i in range(200))
     cache.close()
+
+
+def test_a_new_cache_is_opened_by_many_at_once(tmp_path, caplog) -> None:
+    """SQLite refuses the change to WAL mode at once while another makes it."""
+    barrier = threading.Barrier(8)
+
+    def opened(folder: str) -> None:
+        barrier.wait()
+        Cache(tmp_path / folder / "c.sqlite", "r").close()
+
+    for number in range(50):
+        with ThreadPoolExecutor(8) as threads:
+            list(threads.map(opened, [str(number)] * 8))
+    assert caplog.messages == []
 
 
 def test_a_cache_that_is_no_database_is_put_aside(tmp_path) -> None:

@@ -3,6 +3,7 @@
 import os
 import shutil
 import socket
+import struct
 import threading
 import time
 from pathlib import Path
@@ -198,6 +199,17 @@ def test_a_machine_that_goes_is_noticed(rendezvous) -> None:
     rendezvous.gather(told(0), print, 10)
     assert rendezvous.lost == ""
     two.channel.close()
+    wait_for(lambda: rendezvous.lost)
+    assert rendezvous.lost == "node 2 (host2, 127.0.0.3) has gone: the connection was closed"
+
+
+def test_a_machine_that_is_killed_before_it_has_read_everything_is_gone_as_well(rendezvous) -> None:
+    """The connection is then reset, not closed."""
+    _, two = both(rendezvous)
+    rendezvous.gather(told(0), print, 10)
+    linger = struct.pack("ii", 1, 0)
+    two.channel._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+    two.channel._socket.close()
     wait_for(lambda: rendezvous.lost)
     assert rendezvous.lost == "node 2 (host2, 127.0.0.3) has gone: the connection was closed"
 

@@ -61,6 +61,8 @@ class Channel:
             try:
                 ready = self._readable(min(remaining, SILENCE))
                 chunk = self._socket.recv(1 << 16) if ready else None
+            except ConnectionResetError:  # closed with something unread: a beat of ours
+                chunk = b""
             except (OSError, ValueError) as error:  # ValueError: closed by this side
                 raise ConnectionError(str(error)) from None
             if chunk == b"":
