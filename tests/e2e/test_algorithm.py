@@ -8,7 +8,6 @@ the saved value. The run's name and its environment are what people have, too.
 import json
 import os
 import signal
-import subprocess
 import time
 
 import psutil
@@ -16,9 +15,10 @@ import pytest
 import torch
 
 from data import arith
+from tests.support import background
 from tests.support import reference_ppo as reference
-from tests.support.command import clean_environment, footprint, metrics, train_sh
-from trainer import ROOT
+from tests.support.background import SOON
+from tests.support.command import metrics, train_sh
 
 SECRET = "sk-not-to-be-seen-0123456789"
 NAME = "a b'c\"d, e=f {x} ~g\\ 数学"
@@ -51,18 +51,13 @@ def first(output, knobs) -> str:
     """The run; with the words of all command lines that were seen while it went on."""
     arguments = ("--run_name", NAME, "--total_steps", str(STEPS), *knobs)
     words: set[str] = set()
-    with (output / "screen").open("w") as screen:
-        process = subprocess.Popen(
-            [str(ROOT / "train.sh"), *arguments, f"trainer.v1.ppo_kit.dump={output / 'dump'}"],
-            stdout=screen,
-            stderr=subprocess.STDOUT,
-            env=clean_environment(OUTPUT_DIR=str(output), OPENAI_API_KEY=SECRET),
-        )
-        while process.poll() is None:
+    with background.runs(output, output) as start:
+        run = start(*arguments, f"trainer.v1.ppo_kit.dump={output / 'dump'}", OPENAI_API_KEY=SECRET)
+        while run.process.poll() is None:
             for each in psutil.process_iter(["cmdline"]):
                 words.update(each.info["cmdline"] or [])
             time.sleep(2)
-    assert process.returncode == 0, (output / "screen").read_text()
+    assert run.ends() == 0, run.said
     assert any("trainer.driver.main" in word for word in words)
     return "\n".join(words)
 
@@ -124,33 +119,26 @@ def test_a_key_of_the_environment_is_in_no_file_and_no_command_line(first, outpu
 
 
 @pytest.mark.stack
-def test_a_run_that_was_killed_goes_on_as_if_it_had_not_been(first, knobs, output) -> None:
+def test_a_run_that_was_killed_goes_on_as_if_it_had_not_been(first, knobs, output, start) -> None:
     """SIGKILL to the launcher alone: its processes end too, and the same name gives the run that nothing happened to.
 
+    vLLM's engine is killed as well, in the run that goes on, which restarts by itself.
     Same model, data order, optimizers, random numbers and controllers: the metrics are those of the run ``first``. The
     checkpoint is that of an epoch's end, and the run goes on to a later step than it was started for, with validations
     at other steps: those that an uninterrupted run would make, and none at the checkpoint.
     """
-    before, log = footprint(), output / "killed.log"
-    before_it = ("--total_steps", str(STEPS - 1), "--test_freq", "2")
-    with log.open("w") as screen:
-        process = subprocess.Popen(
-            [str(ROOT / "train.sh"), "--run_name", "killed", *knobs, *before_it],
-            stdout=screen,
-            stderr=subprocess.STDOUT,
-            env=clean_environment(OUTPUT_DIR=str(output)),
-            start_new_session=True,
-        )
-        while f"step {SAVED + 1}/" not in log.read_text():  # after a checkpoint, and a step that is lost
-            assert process.poll() is None, log.read_text()
-            time.sleep(0.2)
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+    first_part = start("--run_name", "killed", *knobs, "--total_steps", str(STEPS - 1), "--test_freq", "2")
+    first_part.until(f"step {SAVED + 1}/")  # after a checkpoint, and a step that is lost
+    os.killpg(first_part.process.pid, signal.SIGKILL)
+    first_part.process.wait()
     changed = ("--total_steps", str(STEPS), "--test_freq", str(SAVED))  # and no other flag again
-    result = train_sh("--run_name", "killed", *changed, timeout=1800, OUTPUT_DIR=str(output))
-    assert result.status == 0, result.err
-    assert f"killed: continuing after step {SAVED}\n" in result.out
-    assert footprint() - before == set()
+    resumed = start("--run_name", "killed", *changed, "--max_restarts", "1")
+    resumed.until(f"step {SAVED + 1}/")
+    resumed.parts("VLLM::")[0].kill()
+    resumed.until("restarting (1 of 1, --max_restarts)", SOON)
+    assert resumed.ends(900) == 0, resumed.said
+    assert "the run failed: vLLM's engine died without an exception" in resumed.said
+    assert resumed.said.count(f"killed: continuing after step {SAVED}\n") == 2
     steps = [json.loads(line)["step"] for line in (output / "runs" / "killed" / "metrics.jsonl").open()]
     assert steps == list(range(STEPS + 1))
     expected, found = metrics(output / "runs" / NAME), metrics(output / "runs" / "killed")

@@ -3,6 +3,7 @@
 A machine here is an address of the loopback interface with a Ray node of its own. Marked e2e: each takes minutes.
 """
 
+import json
 import os
 import re
 import shutil
@@ -17,88 +18,26 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.support.command import can_mount, clean_environment, footprint, metrics, train_sh
+from tests.support import background
+from tests.support.background import SOON
+from tests.support.command import can_mount, metrics
 from tests.support.listening import Attack, started_by
 from tests.support.ports import free_port
-from trainer import ROOT
 
 FLAGS = ("--total_steps", "4", "--save_freq", "2", "--test_freq", "2", "--batch_size", "48", "--mini_batch_size", "24")
 LONG = (*FLAGS, *("--total_steps", "200", "--save_freq", "200", "--test_freq", "200"))
 COMPARED = ("critic/score/mean", "response_length/mean", "actor/pg_loss", "critic/vf_loss", "actor/grad_norm")
-SOON = 60  # seconds
 EVERYWHERE = ("::", "0.0.0.0")
 RAYS_METRICS = ("ray::DashboardAgent", "ray/dashboard/dashboard.py", "ray/autoscaler/_private/monitor.py")
 LONG_LIVED = "0123456789abcdef" * 4  # a person's own token
 
 
-class Machine:
-    """``./train.sh`` on a machine, in the background; ``words`` come before it."""
-
-    def __init__(self, log: Path, words: Sequence[str], *flags: str, **environment: str) -> None:
-        self.log = log
-        with log.open("w") as output:
-            self.process = subprocess.Popen(
-                [*words, str(ROOT / "train.sh"), *flags],
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                env=clean_environment(**environment),
-                start_new_session=True,
-            )
-
-    @property
-    def said(self) -> str:
-        """What it has printed."""
-        return self.log.read_text()
-
-    def until(self, text: str, seconds: float = 900) -> None:
-        """Wait until it has said ``text``."""
-        deadline = time.monotonic() + seconds
-        while text not in self.said:
-            assert self.process.poll() is None, self.said
-            assert time.monotonic() < deadline, self.said
-            time.sleep(0.2)
-
-    def ends(self, seconds: float = SOON) -> int:
-        """Return the exit status."""
-        try:
-            return self.process.wait(seconds)
-        except subprocess.TimeoutExpired:
-            pytest.fail(f"not ended within {seconds:.0f} s: {self.said}")
-
-    def kill_part(self, title: str) -> None:
-        """Kill a process of the run, by its title."""
-        found = [
-            each
-            for each in psutil.Process(self.process.pid).children(recursive=True)
-            if title in " ".join(each.cmdline())
-        ]
-        assert found, f"no {title}"
-        found[0].kill()
-
-
 @pytest.fixture
-def start(output, tmp_path) -> Iterator[Callable[..., Machine]]:
-    """Start machines; nothing is left of them afterwards."""
-    before, made = footprint(), list[Machine]()
-
-    def run(*flags: str, words: Sequence[str] = (), **environment: str) -> Machine:
-        made.append(Machine(tmp_path / f"{len(made)}.log", words, *flags, **environment, OUTPUT_DIR=str(output)))
-        return made[-1]
-
-    yield run
-    for machine in made:
-        if machine.process.poll() is None:
-            machine.process.send_signal(signal.SIGTERM)
-            machine.process.wait(60)
-    assert footprint() - before == set()
-
-
-@pytest.fixture
-def several(start) -> Callable[..., Machine]:
+def several(start) -> Callable[..., background.Running]:
     """Start one of the machines of a run."""
     place = {"N_GPUS": "1", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}
 
-    def run(nodes: int, rank: int, *flags: str, words: Sequence[str] = (), **environment: str) -> Machine:
+    def run(nodes: int, rank: int, *flags: str, words: Sequence[str] = (), **environment: str) -> background.Running:
         own = {"NODE_ADDR": f"127.0.0.{rank + 1}"} if rank else {}
         return start(*flags, words=words, **place, **own, **environment, NNODES=str(nodes), NODE_RANK=str(rank))
 
@@ -145,14 +84,34 @@ def a_users_own_ray(tmp_path_factory) -> Iterator[subprocess.Popen]:
 
 
 @pytest.fixture(scope="module")
-def three_ranks(output) -> dict[int, dict[str, float]]:
-    """The metrics of one machine with three ranks and three replicas."""
-    result = train_sh("--run_name", "ranks", "--n_gpus", "3", *FLAGS, timeout=1800, OUTPUT_DIR=str(output))
-    assert result.status == 0, result.err
+def three_ranks(output, tmp_path_factory) -> tuple[background.Running, int]:
+    """A run of three ranks on one machine that has ended, as one of them was stopped after step 5; with its pid."""
+    folder = output / "runs" / "ranks"
+    words = ("--run_name", "ranks", "--n_gpus", "3", *LONG, "--save_freq", "2", "--test_freq", "2")
+    with background.runs(output, tmp_path_factory.mktemp("ranks")) as start:
+        run = start(*words, "--hang_timeout", "20")
+        run.until("step 1/")
+        while max(metrics(folder)) < 5:
+            assert run.process.poll() is None, run.said
+            time.sleep(0.2)
+        ranks = run.parts("WorkerDict")
+        assert len(ranks) == 3
+        ranks[1].suspend()
+        assert run.ends(200) == 1, run.said
+    return run, ranks[1].pid
+
+
+def test_a_rank_that_is_stopped_is_named(three_ranks, output) -> None:
+    """The launcher says which, keeps the stacks of all processes, and ends the run."""
+    (run, stopped), folder = three_ranks, output / "runs" / "ranks"
+    assert f"stopped by a signal or a debugger: rank of actor and critic (process {stopped})" in run.said
+    assert "ended by --hang_timeout; --resume ranks continues from " in run.said
+    assert json.loads((folder / "summary.json").read_text())["state"] == "failed"
+    (stacks,) = folder.glob("stacks-*.txt")
+    text = stacks.read_text()
+    assert f"{stopped} [stopped] " in text and "VLLM::" in text and text.count("thread 0") > 5
     shards = (output / "checkpoints" / "ranks" / "global_step_4" / "actor").glob("model_world_size_3_rank_*.pt")
     assert len(list(shards)) == 3
-    assert (output / "checkpoints" / "ranks" / "model" / "model.safetensors").is_file()
-    return metrics(output / "runs" / "ranks")
 
 
 @pytest.mark.usefixtures("a_users_own_ray")
@@ -182,10 +141,11 @@ def test_three_machines_train_as_three_ranks_do_also_when_one_is_lost_on_the_way
     assert "(TaskRunnerV1 pid=" in log
     assert "(TaskRunnerV1 pid=" not in re.sub(r"pid=\d+\)", "", log), "it is on another machine than its files"
     found = metrics(output / "runs" / "machines")
-    assert found.keys() == three_ranks.keys() == {0, 1, 2, 3, 4}
+    assert found.keys() == {0, 1, 2, 3, 4}
+    expected = metrics(output / "runs" / "ranks")
     for step in (1, 2, 3, 4):
         for name in COMPARED:
-            assert found[step][name] == pytest.approx(three_ranks[step][name], rel=1e-3, abs=1e-5), (step, name)
+            assert found[step][name] == pytest.approx(expected[step][name], rel=1e-3, abs=1e-5), (step, name)
     saved = output / "checkpoints" / "machines"
     assert len(list((saved / "global_step_4").glob("*/model_world_size_3_rank_*.pt"))) == 6  # actor and critic
     assert (saved / "model" / "model.safetensors").is_file()
@@ -211,7 +171,8 @@ def strangers(several, output, small_model) -> Attack:
     attack.make(output / "trace", launchers, LONG_LIVED)
     machines[0].until(f"step {max(metrics(folder)) + 2}/200", SOON)
     machines[0].process.send_signal(signal.SIGINT)
-    assert [machine.ends() for machine in machines] == [130, 130]
+    assert [machine.ends(20) for machine in machines] == [130, 130]
+    assert "the head node was stopped by SIGINT" in machines[1].said.splitlines()[-1]
     assert not (output / "trace").exists()
     return attack
 
@@ -235,55 +196,17 @@ def test_whoever_has_no_secret_reaches_nothing_of_a_run_on_two_machines(stranger
 
 
 @pytest.mark.parametrize(
-    ("ended", "signum", "statuses", "line"),
+    ("ended", "signum", "awaited", "statuses", "line"),
     [
-        (0, signal.SIGKILL, (-signal.SIGKILL, 1), "lost the connection to the head node: "),
-        (0, signal.SIGINT, (130, 130), "the head node was stopped by SIGINT"),
-        (1, signal.SIGINT, (1, 130), "127.0.0.2) has ended: stopped there by "),
+        (0, signal.SIGKILL, "Ray is up on 2 machines", (-signal.SIGKILL, 1), "lost the connection to the head node: "),
+        (1, signal.SIGTERM, "starting vLLM", (1, 143), "127.0.0.2) has ended: stopped there by "),
     ],
 )
-def test_a_machine_that_ends_while_all_is_loaded_ends_the_run_on_both(several, ended, signum, statuses, line) -> None:
-    before = footprint()
+def test_a_machine_that_ends_while_all_is_loaded_ends_the_run_on_both(
+    several, ended, signum, awaited, statuses, line
+) -> None:
     machines = [several(2, rank, "--run_name", f"ended-{ended}-{signum}", *FLAGS) for rank in (0, 1)]
-    machines[0].until("Ray is up on 2 machines")
+    machines[0].until(awaited)
     machines[ended].process.send_signal(signum)
-    assert tuple(machine.ends() for machine in machines) == statuses
+    assert tuple(machine.ends(20) for machine in machines) == statuses
     assert line in machines[1 - ended].said.splitlines()[-1]
-    wait_for_the_watchdogs(before)
-
-
-def wait_for_the_watchdogs(before: set[str]) -> None:
-    """What a killed launcher leaves is ended by its watchdogs, within seconds; ``start`` looks what is left."""
-    deadline = time.monotonic() + 10
-    while footprint() - before and time.monotonic() < deadline:
-        time.sleep(0.5)
-
-
-def test_parts_that_are_killed_are_named_and_the_run_goes_on(start) -> None:
-    """VLLM's engine in the middle of training: it goes on from its checkpoint; then a reward worker: it ends."""
-    run = start("--run_name", "parts", "--save_freq", "1", "--total_steps", "9", "--max_restarts", "1")
-    run.until("step 2/9")
-    run.kill_part("VLLM::")
-    run.until("restarting (1 of 1, --max_restarts)", SOON)
-    assert "the run failed: vLLM's engine died without an exception" in run.said
-    run.until("parts: continuing after step")
-    run.until("step 4/9")
-    run.kill_part("ray::RewardLoopWorker")
-    assert run.ends() == 1
-    assert "train.sh: the run failed: RewardLoopWorker died without an exception" in run.said
-
-
-@pytest.mark.usefixtures("a_users_own_ray")
-def test_two_runs_at_once_leave_each_other_alone(output, start) -> None:
-    """On one machine, one of them with a model that has other weights: neither takes those of the other."""
-    flags = {"left": ("--seed", "1"), "right": ("--lr", "1e-3")}
-    common = ("--total_steps", "2", "--batch_size", "32", "--mini_batch_size", "32", "--max_response_length", "6")
-    runs = [start("--run_name", name, *common, *flags[name]) for name in ("left", "right")]
-    for run in runs:
-        assert run.ends(1800) == 0, run.said
-    alone = train_sh(*("--run_name", "alone", *common), *flags["right"], timeout=1800, OUTPUT_DIR=str(output))
-    assert alone.status == 0, alone.err
-    found, expected = metrics(output / "runs" / "right"), metrics(output / "runs" / "alone")
-    for step in (1, 2):
-        for name in COMPARED:
-            assert found[step][name] == pytest.approx(expected[step][name], rel=1e-6), (step, name)

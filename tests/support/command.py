@@ -16,6 +16,8 @@ from trainer.settings.knobs import load_knobs
 
 # The environments of the two sets of versions, by the name of their lock (docs/stacks.md).
 ENVIRONMENTS = {"cpu": ROOT / ".venv", "cuda-versions": ROOT / ".venv-cuda-versions"}
+# On PYTHONPATH it puts faults into a run: those that FAULTS names (its sitecustomize.py).
+FAULTS = str(ROOT / "tests" / "support" / "faults")
 
 
 @dataclass(frozen=True)
