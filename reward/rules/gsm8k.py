@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 from reward.rules import number
-from reward.rules.parsing import answer
+from reward.rules.parsing import answer, chinese
 from reward.rules.parsing.answer import hashed
 from reward.rules.rule import Extra, Rule
 
@@ -40,6 +40,7 @@ def score(response: str, ground_truth: Any, extra: Extra) -> float:
     end = answer.tail(response[-number.LONGEST :])
     marked = hashed(end) or answer.boxed(end)
     stated = answer.stated(end) if marked is None else marked
+    stated = stated and chinese.in_digits(stated)
     given = number.last(end) if stated is None or not DIGIT.search(stated) else _marked(stated)
     return float(given is not None and number.same(given, truth))
 

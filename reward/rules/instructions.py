@@ -37,7 +37,7 @@ def _compare(count: int, wanted: int, relation: str | None) -> bool:
 
 def _count(word: str, text: str, whole: bool = False) -> int:
     pattern = re.escape(word)
-    return len(re.findall(rf"\b{pattern}\b" if whole else pattern, text, re.IGNORECASE))
+    return len(re.findall(rf"(?<!\w){pattern}(?!\w)" if whole else pattern, text, re.IGNORECASE))
 
 
 def _paragraphs(text: str, num_paragraphs: int) -> bool:
@@ -58,7 +58,9 @@ def _json(text: str) -> bool:
 
 def _first_word(text: str, num_paragraphs: int, nth_paragraph: int, first_word: str) -> bool:
     parts = [part.strip() for part in text.split("\n\n")]
-    if sum(map(bool, parts)) != num_paragraphs or not 1 <= nth_paragraph <= num_paragraphs:
+    if not 1 <= nth_paragraph <= num_paragraphs:
+        raise TypeError(f"nth_paragraph {nth_paragraph} is not one of 1 to {num_paragraphs}")
+    if sum(map(bool, parts)) != num_paragraphs:
         return False
     words = parts[nth_paragraph - 1].split()
     return bool(words) and re.split(r"[.,?!'\"]", words[0].lstrip("'").lstrip('"'))[0].lower() == first_word.lower()

@@ -12,8 +12,8 @@ from functools import lru_cache
 from typing import Any
 
 from reward.rules import number
-from reward.rules.parsing import answer
-from reward.rules.parsing.latex import PERCENT, based, boxes, clean, equal_numbers, is_rounding, value
+from reward.rules.parsing import answer, chinese
+from reward.rules.parsing.latex import PERCENT, based, boxes, clean, equal_numbers, is_rounding, value, without_unit
 from reward.rules.rule import Extra, Outcome, Rule
 from reward.support.errors import GroundTruthError
 from reward.support.wording import quoted
@@ -34,6 +34,7 @@ EXPRESSION = re.compile(
     r"[\w+*/^().,=\- \[\]{}\u221a\u03c0\u00b2\u00b3]{1,64}",
     re.ASCII,
 )
+INFINITY = frozenset(f"{sign}\u221e" for sign in ("", "+", "-", *number.MINUS))
 FINAL = re.compile(r".*(?:\b(?:is|are|equals|be)\s|[:=])", re.DOTALL)  # of a line, up to its last expression
 OR = re.compile(r"[\s,]*\bor\b\s*")
 SUM = re.compile(r"(?<=\d) (?:\(\d[^()]*[-+*/=\u00d7][^()]*\)|as \d[^\n]*)\Z")  # how a number was reached
@@ -83,8 +84,8 @@ def _last(text: str) -> str | None:
     if not formulas:
         line = text.strip().rpartition("\n")[2]
         lead = FINAL.match(line)
-        parts = (text.strip(), line[lead.end() :].strip().rstrip(".") if lead else "")
-        return next((part for part in parts if len(part) > 1 and EXPRESSION.fullmatch(part)), None) or number.last(text)
+        wholes = (text.strip(), line[lead.end() :].strip().rstrip(".") if lead else "")
+        return next(filter(None, map(_expression, wholes)), None) or number.last(text)
     formula = formulas[-1]
     if len(formulas) > 1 and OR.fullmatch(text, formulas[-2].end(), formula.start()):
         return None
@@ -92,9 +93,17 @@ def _last(text: str) -> str | None:
     return number.last(after) or next(filter(None, formula.groups()), "").strip()
 
 
+def _expression(text: str) -> str | None:
+    """A text that is one expression, without the unit behind it ('9 pi cm'); None where it is something else."""
+    if text in INFINITY:
+        return text
+    text = without_unit(text) if GLUED.search(text) else text
+    return text if len(text) > 1 and EXPRESSION.fullmatch(text) else None
+
+
 def _one(sentence: str) -> str:
     """The answer in a sentence: its one formula or number among words; the sentence where it is more than that."""
-    text = SUM.sub("", CURRENCY.sub("", sentence))
+    text = SUM.sub("", CURRENCY.sub("", chinese.in_digits(sentence)))
     lead = LEAD.match(text)
     for part in (text, text[lead.end() :] if lead else ""):
         formulas, rest = list(FORMULA.finditer(part)), FORMULA.sub(" ", part)
@@ -107,7 +116,7 @@ def _one(sentence: str) -> str:
             end = numbers[0].end()
             if not GLUED.match(rest, end) and (last := number.last(rest[:end])) is not None:
                 return f"{last}{'%' * bool(PERCENT.match(rest, end))}"
-    return text
+    return (lead and _expression(text[lead.end() :].strip())) or text
 
 
 def compare(truth: str, given: str) -> bool:

@@ -13,7 +13,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from reward.rules.parsing import answer
+from reward.rules.parsing import answer, chinese
 from reward.rules.rule import Extra, Rule
 from reward.support.errors import GroundTruthError
 
@@ -47,7 +47,7 @@ SIMPLE = re.compile(
 RULED_OUT = re.compile(r"[,;] (?:and )?not \$?-?[\d.,/]{0,19}\d[.!]?\s{0,9}\Z")  # 'It is 5, not 6.'
 UP_TO_LAST_DIGIT = re.compile(r".*\d", re.DOTALL)
 NUMBER = re.compile(
-    r"(?P<sign>(?<![\w)}\]%.])[-+])?(?:\$ ?)?(?P<minus>(?<=\$)-)?(?:"
+    r"(?P<sign>(?<![^\W\u3040-\u9fff\uac00-\ud7af])(?<![)}\]%.])[-+])?(?:\$ ?)?(?P<minus>(?<=\$)-)?(?:"
     r"(?P<mixed>\d+ ?)?\\[cdt]?frac ?"
     r"(?:\{ ?(?P<top>-?\d+) ?\}|(?P<top1>\d)) ?(?:\{ ?(?P<bottom>\d+) ?\}|(?P<bottom1>\d))"
     rf"|(?<!\d)10(?=\^|\*\*)(?P<power>{POWER})"
@@ -103,8 +103,9 @@ def opening(text: str) -> tuple[str | None, str] | None:
 
 
 def ascii_text(text: str) -> str:
-    """Return ``text`` with ASCII digits, minus signs and blanks, and without LaTeX's spaces."""
+    """Return ``text`` with ASCII digits (Chinese numerals too), minus signs and blanks, and without LaTeX's spaces."""
     if not text.isascii():
+        text = chinese.in_digits(text)
         text = SUPERSCRIPT.sub(lambda power: f"^{power[0].translate(RAISED)}", text).translate(ASCII)
     if "^" in text:
         text = UNIT_POWER.sub("", text)

@@ -53,7 +53,7 @@ NEGATED = LetterPattern(
     rf"|{LETTER} (?:is|seems|looks) (?:[a-z]{{1,12}} )?(?:worse|weaker|poorer|inferior|less [a-z]{{1,20}}) (?:than|to) "
     rf"|{LETTER}(?:远)?不如"
     rf"|{DENIAL}{LETTER}(?:(?:,|/|、| or| and|,? nor|和|或)+ ?{LETTER}){{0,8}}"
-    rf"|{LIST}{DENIED}"
+    rf"|{LIST}(?: \([^()\n]{{1,60}}\))?{DENIED}"
     rf"|{LETTER}(?: ?, ?(?:and |or )?{LETTER}){{1,8}}(?=,? (?:are|were|can|do)|(?:选项)?[都均]){DENIED}",
     re.IGNORECASE,
 )
@@ -81,8 +81,15 @@ UNFIT = (
     r"|(?:is|are) (?:too|irrelevant|unrelated|implausible|unlikely|unsupported|mutually exclusive))\b"
     r"|,? \((?:wrong|incorrect)\)|(?:选项|項|项)?(?:都|均)?(?:[为是]干扰项|不太?合适|不恰当|不准确|不够|过于))"
 )
+# 'Choice A: Paris is wrong', where the choices are not known; 'A: Paris is not big' may be what a choice says.
+TEXT = r"[).:] (?:(?!(?<![A-Za-z0-9])[A-J][).:])[^.,;!?\n]){1,80}?"
+TEXT_DENIED = (
+    rf"(?:choices |options |answers )?{LETTER}{TEXT}(?:(?:,|,? and|,? or) {LETTER}{TEXT}){{0,4}}"
+    r" (?:is|are|was|were) (?:(?:clearly|also|both|all|obviously) )?"
+    r"(?:wrong|incorrect|false|not (?:correct|right|true)|ruled out)(?=[.,;!]|\s*\Z)"
+)
 DOUBTED = LetterPattern(
-    rf"(?:{OTHERS}){LETTER}|(?:choices |options |answers )?{LIST}{UNFIT}",
+    rf"(?:{OTHERS}){LETTER}|(?:choices |options |answers )?{LIST}{UNFIT}|{TEXT_DENIED}",
     re.IGNORECASE,
 )
 

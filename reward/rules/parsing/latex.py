@@ -5,7 +5,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 from reward.rules import number
-from reward.rules.parsing import answer
+from reward.rules.parsing import answer, chinese
 
 LONGEST_NUMBER = 64
 LONGEST_GAP = 64  # characters between two boxes of one answer
@@ -40,10 +40,13 @@ UNIT = (
     r"|centimeters?|kilometers?|grams?|kilograms?|pounds?|gallons?|liters?|hours?|hrs?|minutes?|min|seconds?|sec|s|h"
     r"|days?|weeks?|months?|years?|people|points?|ways|mph)"
 )
+POWER = r"(?: ?\^ ?\{?[23]\}?|[\u00b2\u00b3])?"
 WORDS = re.compile(
-    rf"(?<=[\d}})]) ?(?:(?:square|cubic|sq\.?|cu\.?) ?)?{UNIT}(?: ?\^ ?\{{?[23]\}}?)?"
-    rf"(?: ?(?:/|per) ?{UNIT}(?:\^ ?\{{?[23]\}}?)?)?\.?$"
+    rf"(?:(?<=[\d}})\u03c0])|(?<=\\pi)) ?(?:(?:square|cubic|sq\.?|cu\.?) ?)?{UNIT}{POWER}"
+    rf"(?: ?(?:/|per) ?{UNIT}{POWER})?\.?$"
 )
+# '15 \frac{km}{h}'
+UNIT_FRACTION = re.compile(rf" ?\\frac ?\{{ ?({UNIT}{POWER}) ?\}} ?\{{ ?({UNIT}{POWER}) ?\}}$")
 # A symbol of a unit that is set as one; a bare A, N or J may be a variable.
 SI = r"[fpnumckMGT]?(?:Hz|Pa|eV|Wb|mol|rad|N|J|W|V|A|F|C|K|T|H|L|m|g|s)(?:\^ ?\{?-?[1-4]\}?)?"
 SYMBOL = re.compile(
@@ -125,10 +128,16 @@ def clean(latex: str) -> str:
     if "\\circ" in text or "\\degree" in text:
         text = DEGREES.sub("", TRIGONOMETRIC.sub(lambda match: ANGLE.sub(_radians, match[0]), text))
     text = LOGARITHM.sub(r"\\log_{10}", text)
+    text = text if text.isascii() else chinese.in_digits(text)  # what stood in \text{}
     text = IMAGINARY.sub("i", PERCENT.sub("%", " ".join(text.split())))
     unit = None if text.isascii() else CHINESE_UNIT.search(text)
     text = text[: unit.start()] if unit and not CHINESE_NUMERAL.search(unit[0]) else text
-    return FUNCTION.sub(r"\\sqrt{\2}", LISTED.sub(", ", WORDS.sub("", text)))
+    return FUNCTION.sub(r"\\sqrt{\2}", LISTED.sub(", ", WORDS.sub("", UNIT_FRACTION.sub(r" \1/\2", text))))
+
+
+def without_unit(text: str) -> str:
+    """Return a text, not yet cleaned, without the unit at its end."""
+    return WORDS.sub("", text)
 
 
 def _radians(angle: re.Match[str]) -> str:

@@ -190,6 +190,8 @@ def test_the_languages_of_ifeval(name, text) -> None:
         ("detectable_content:postscript", {"postscript_marker": "P.P.S"}, "Bye. P. P. S. late", 1),
         ("keywords:existence", {"keywords": ["sneaker"]}, "Two Sneakers", 1),
         ("keywords:forbidden_words", {"forbidden_words": ["sneaker"]}, "Two sneakers", 1),
+        ("keywords:forbidden_words", {"forbidden_words": ["C++"]}, "I like C++.", 0),
+        ("keywords:forbidden_words", {"forbidden_words": ["C++"]}, "I like C++11", 1),
         ("keywords:frequency", {"keyword": "war", "frequency": 2, "relation": "at least"}, "war and warfare", 1),
         ("length_constraints:number_sentences", {"num_sentences": 2, "relation": "less than"}, "Hi!!!!!!!!!! x", 0),
         ("length_constraints:number_paragraphs", {"num_paragraphs": 2}, "a\n***\n\n***\nb", 0),
@@ -213,6 +215,14 @@ def test_an_instruction_as_its_own_implementation_reads_it(name, arguments, resp
     [
         [{"id": "language:response_language", "language": "xx"}],
         [{"id": "keywords:frequency", "keyword": "a", "frequency": 1, "relation": "about"}],
+        [
+            {
+                "id": "length_constraints:nth_paragraph_first_word",
+                "num_paragraphs": 2,
+                "nth_paragraph": 3,
+                "first_word": "a",
+            }
+        ],
     ],
 )
 def test_an_argument_that_no_instruction_knows(truth) -> None:

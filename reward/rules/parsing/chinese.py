@@ -1,0 +1,121 @@
+"""Chinese numerals as digits: '二十五' is 25, '1.2万' 12000, '三分之一' 1/3, '百分之二十' 20%, '负三点五' -3.5.
+
+Words are read where a text has no digits, or at its end ('一共五只。'): in prose beside digits most of them are none
+('这两个数'). Those that are joined to digits ('1.2万') always are.
+"""
+
+import re
+from decimal import Decimal
+
+SIGNS = ("零〇", "一壹", "二两贰", "三叁", "四肆", "五伍", "六陆", "七柒", "八捌", "九玖")
+DIGITS = {sign: digit for digit, signs in enumerate(SIGNS) for sign in signs}
+SMALL = {"十": 10, "拾": 10, "百": 100, "佰": 100, "千": 1000, "仟": 1000}
+LARGE = {"万": 10**4, "亿": 10**8}
+ALL = "".join((*DIGITS, *SMALL, *LARGE))
+LONGEST = 24  # characters of one numeral
+
+DIGIT = f"[{''.join(DIGITS)}]"
+THOUSAND = "[千仟](?![克米瓦赫卡帕伏焦])"  # 五千克 is five kilograms
+WHOLE = rf"(?:{DIGIT}|[十拾])(?:{DIGIT}|[十拾百佰万亿]|{THOUSAND}){{0,{LONGEST}}}"
+REAL = rf"{WHOLE}(?:点{DIGIT}{{1,{LONGEST}}})?"
+PLAIN = r"(?<![\d.])\d{1,24}(?:\.\d{1,24})?"
+EITHER = rf"(?:{PLAIN}|{REAL})"
+NUMERAL = re.compile(
+    rf"(?P<sign>负|零下)?(?:百分之(?P<percent>{EITHER})"
+    rf"|(?:(?P<mixed>{EITHER})又)?(?P<bottom>{EITHER})分之(?P<top>{EITHER})"
+    rf"|(?P<half>一半)|(?P<real>(?<!分之)(?<![\d.几第又点{ALL}]){REAL})"
+    rf"(?![\d几多余又点{ALL.replace('千', '').replace('仟', '')}]|分之|{THOUSAND}|[角边面棱][形体星柱锥]))"
+)
+ORDINAL = re.compile(rf"第(?={WHOLE})")
+JOINED = re.compile(
+    rf"(?:(?:\d{{1,3}}(?:,\d{{3}})+|\d{{1,24}})(?:\.\d{{1,24}})? ?"
+    rf"(?:万亿|[万亿百]|{THOUSAND})(?!分之)){{1,4}}\d{{0,4}}"
+)
+PART = re.compile(r"([\d,.]+) ?(万亿|[万亿百千仟]|$)")
+# Words in which 一 or 十 is no number; one of them alone is read at the end of a text, or where it is stated.
+STATED = re.compile(r"(?:[是为共有得到剩余:\uff1a=]|等于|\A)\W*\Z")
+MEASURES = (
+    "个只头条张本支枝元块角分米克吨升斤里岁天年月日时秒人名位颗棵朵辆架艘次倍度件台双对组页道题"
+    "箱袋瓶盒种厘毫公平方立千钟小"
+)
+REST = rf"[{MEASURES}]{{0,4}}[*_]{{0,2}}[。.!\uff01]?\s{{0,9}}\Z"
+COUNTED = re.compile(REST)
+ENDING = re.compile(
+    r"(?:\A|[是为共有得到剩余下:\uff1a=,\uff0c ]|等于)"
+    rf"(?P<numeral>(?:负|零下)?(?:百分之|{REAL}又?分之)?{REAL}){REST}"
+)
+
+
+def in_digits(text: str) -> str:
+    """Return ``text`` with its numerals in digits."""
+    if text.isascii():
+        return text
+    text = JOINED.sub(_joined, text)
+    if not re.search(r"\d", text):
+        return NUMERAL.sub(_numeral, ORDINAL.sub("", text) if len(text) <= LONGEST else text)
+    if ending := ENDING.search(text[-64:]):
+        begin = max(0, len(text) - 64) + ending.start("numeral")
+        return text[:begin] + " " * text[begin - 1 : begin].isdigit() + NUMERAL.sub(_numeral, text[begin:])
+    return re.sub(rf"(?:负|零下)?(?:百分之|\d{{1,9}}分之){PLAIN}", lambda match: NUMERAL.sub(_numeral, match[0]), text)
+
+
+def _joined(match: re.Match[str]) -> str:
+    """'1.2万', '12万5千'."""
+    total = Decimal(0)
+    for digits, unit in PART.findall(match[0]):
+        times = 10**12 if unit == "万亿" else LARGE.get(unit) or SMALL.get(unit) or 1
+        total += Decimal(digits.replace(",", "")) * times
+    return f"{total.normalize():f}"
+
+
+def _numeral(match: re.Match[str]) -> str:
+    sign = "-" if match["sign"] else ""
+    if match["half"]:
+        return f"{sign}1/2"
+    if match["percent"]:
+        value = _real(match["percent"])
+        return match[0] if value is None else f"{sign}{value}%"
+    if match["bottom"]:
+        parts = [_real(match[name]) for name in ("top", "bottom")]
+        whole = _real(match["mixed"]) if match["mixed"] else ""
+        return match[0] if None in (*parts, whole) else f"{sign}{whole}{' ' * bool(whole)}{parts[0]}/{parts[1]}"
+    value = _real(match["real"])
+    if value is None or (match["real"] in ("一", "十", "两", "一一") and not _is_counted(match)):
+        return match[0]
+    return f"{sign}{value}"
+
+
+def _is_counted(match: re.Match[str]) -> bool:
+    """Whether 一, 十 or 两 is a number, and no part of a word (一定, 十分)."""
+    return bool(STATED.search(match.string[: match.start()]) and COUNTED.match(match.string, match.end()))
+
+
+def _real(text: str) -> str | None:
+    """A numeral, in words or in digits, as digits; None where it is none ('百百')."""
+    if text[:1].isascii():
+        return text
+    whole, _, places = text.partition("点")
+    value = _whole(whole)
+    return value if value is None or not places else f"{value}.{''.join(str(DIGITS[sign]) for sign in places)}"
+
+
+def _whole(text: str) -> str | None:
+    if all(sign in DIGITS for sign in text):
+        return "".join(str(DIGITS[sign]) for sign in text)  # 二零二四
+    total = section = 0
+    digit: int | None = None
+    unit = 1
+    for sign in text:
+        if sign in DIGITS:
+            if digit:
+                return None
+            digit, unit = DIGITS[sign], 1 if sign in "零〇" else unit
+        elif sign in SMALL:
+            section += (1 if digit is None else digit) * SMALL[sign]
+            digit, unit = None, SMALL[sign]
+        else:
+            smaller = 0 if total >= LARGE[sign] else total  # 三万亿, and 一亿两千万
+            total += (smaller + section + (digit or 0)) * LARGE[sign] - smaller
+            section, digit, unit = 0, None, LARGE[sign]
+    short = unit // 10 if digit and unit > 10 else 1  # 一百五 is 150, 一百零五 is 105
+    return str(total + section + (digit or 0) * short)
