@@ -41,17 +41,18 @@ def score(response: str, ground_truth: Any, extra: Extra) -> float:
     marked = hashed(end) or answer.boxed(end)
     stated = answer.stated(end) if marked is None else marked
     stated = stated and chinese.in_digits(stated)
-    given = number.last(end) if stated is None or not DIGIT.search(stated) else _marked(stated)
-    return float(given is not None and number.same(given, truth))
+    unmarked = stated is None or not DIGIT.search(stated)
+    readings = number.readings(number.emphasised(end) or end) if unmarked else _marked(stated or "")
+    return float(any(number.same(given, truth) for given in readings))
 
 
-def _marked(text: str) -> str | None:
-    """The number of a marked line: what it begins with ('18 dollars for 2 eggs'), else its last one ('x = 18')."""
+def _marked(text: str) -> tuple[str, ...]:
+    """Read a marked line: what it begins with ('18 dollars for 2 eggs'), else its last number ('x = 18')."""
     opening = number.opening(text.rpartition("=")[2])
     if opening is None:
-        return number.last(text)
+        return number.readings(text)
     first, rest = opening
-    return None if ANOTHER.match(rest.lstrip()) else first
+    return () if first is None or ANOTHER.match(rest.lstrip()) else number.scaled(first, rest)
 
 
 def example(ground_truth: Any, extra: Extra) -> str:

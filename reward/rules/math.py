@@ -26,13 +26,31 @@ FORMULA = re.compile(r"\$\$?([^$]+)\$\$?|\\\(((?:(?!\\[()]).)+)\\\)|\\\[((?:(?!\
 CURRENCY = re.compile(r"\\?\$ ?(?=\d[\d,]*(?:\.\d+)?(?: [A-Za-z]{2}|[.;!?)]?\s*(?:\n|\Z)|[.!?;)] ))")
 # A number, a word or two, and more words that have a number.
 PHRASE = re.compile(
-    r"\$?[\d.,]+(?: (?!and\b|or\b|to\b|times\b|plus\b|minus\b|over\b)[A-Za-z]{3,20}){1,3}(?: \d[\d.,]*)? [A-Za-z .]+"
+    r"\$?[\d.,]+(?: (?!and\b|or\b|to\b|times\b|plus\b|minus\b|over\b|out\b)[A-Za-z]{3,20}){1,3}"
+    r"(?: \d[\d.,]*)? [A-Za-z .]+"
 )
 # A response that is one expression ('6-5i', 'x^2+1', '(1, 2)') and no words.
 EXPRESSION = re.compile(
     r"(?=.*[A-Za-z(^\[{\u221a\u03c0\u00b2\u00b3])(?!.*=.*=)(?!.*(?<![A-Za-z])(?!sqrt|pi|sin|cos|tan|log|ln|exp)[A-Za-z]{2})"
     r"[\w+*/^().,=\- \[\]{}\u221a\u03c0\u00b2\u00b3]{1,64}",
     re.ASCII,
+)
+# 'x = 1 or x = 2', '$x=1$ and $x=2$.' at the end of a line.
+ROOTS = re.compile(
+    r"(?<![A-Za-z\d])([a-z]) ?= ?[-+]?\d[\d./]{0,16}(?:(?:,|,? or|,? and) (?:\1 ?= ?)[-+]?\d[\d./]{0,16}){1,4}\.?\Z"
+)
+NUMBER = re.compile(r"(?<== )[-+]?[\d./]*\d|(?<==)[-+]?[\d./]*\d")
+ONE_FORMULA = r"(?:\$[^$\n]{1,64}\$|\\\((?:(?!\\[()]).){1,64}\\\))"
+JOINED_FORMULAS = re.compile(
+    rf"(?<!between )(?<!from ){ONE_FORMULA}(?:,? ?{ONE_FORMULA}){{0,4}},? and {ONE_FORMULA}[.*\s]*\Z", re.IGNORECASE
+)
+TEN = re.compile("\u00d7 ?10([\u207b]?[\u2070\u00b9\u00b2\u00b3\u2074-\u2079]{1,3})")
+LAST_PERCENT = re.compile(r"\d(?:\\?%|\s?percent)[.*\s$]{0,6}\Z")
+SYMBOLS = re.compile(r"[\s*_]{0,8}[\u2600-\u27bf\U0001f300-\U0001faff\ufe0f]+\s*\Z")
+# '$11\sqrt{2}$, approximately 15.56'
+APPROXIMATION = re.compile(
+    r"(?<=[\d})$])[,;]? \(?(?:or |which is )?(?:approximately|approx\.?|about|roughly) "
+    r"[\d.,$]{1,20}(?: [a-z]{1,12})?\)?\.?\Z"
 )
 INFINITY = frozenset(f"{sign}\u221e" for sign in ("", "+", "-", *number.MINUS))
 FINAL = re.compile(r".*(?:\b(?:is|are|equals|be)\s|[:=])", re.DOTALL)  # of a line, up to its last expression
@@ -68,8 +86,30 @@ def finals(response: str) -> tuple[str, ...]:
         if (text := place(end)) is not None:
             return boxes(text) or (_opening(text) if place is answer.hashed else _one(answer.stated(text) or text),)
     sentence = answer.stated(end)
+    if sentence is None and (several := _several(end)):
+        return several
     one = _last(end) if sentence is None else _one(sentence)
     return () if one is None else (one,)
+
+
+def _several(text: str) -> tuple[str, ...]:
+    """The readings of formulas that 'and' or commas join at the end ('$x=1$ and $x=2$'), or of 'x = 1 or x = 2'."""
+    line = _ascii_signs(text.strip().rpartition("\n")[2])
+    if roots := ROOTS.search(line):
+        return (", ".join(NUMBER.findall(roots[0])),)
+    joined = JOINED_FORMULAS.search(line)
+    if joined is None:
+        return ()
+    formulas = [next(filter(None, formula.groups()), "").strip() for formula in FORMULA.finditer(joined[0])]
+    return (", ".join(SIDES.split(formula)[-1] for formula in formulas), formulas[-1])
+
+
+def _ascii_signs(text: str) -> str:
+    """``text`` with ASCII minus signs and '1.2 * 10^-4' for what Unicode has for it."""
+    if text.isascii():
+        return text
+    text = TEN.sub(lambda ten: f"*10^{ten[1].translate(number.RAISED)}", text)
+    return text.translate(dict.fromkeys(map(ord, number.MINUS), "-"))
 
 
 def _opening(text: str) -> str:
@@ -82,15 +122,24 @@ def _last(text: str) -> str | None:
     """The last formula or number, whichever comes later."""
     formulas = list(FORMULA.finditer(text))
     if not formulas:
+        text = _ascii_signs(text)
         line = text.strip().rpartition("\n")[2]
         lead = FINAL.match(line)
         wholes = (text.strip(), line[lead.end() :].strip().rstrip(".") if lead else "")
-        return next(filter(None, map(_expression, wholes)), None) or number.last(text)
+        return next(filter(None, map(_expression, wholes)), None) or _number(text)
     formula = formulas[-1]
     if len(formulas) > 1 and OR.fullmatch(text, formulas[-2].end(), formula.start()):
         return None
     after = CURRENCY.sub("", text[formula.end() :])
-    return number.last(after) or next(filter(None, formula.groups()), "").strip()
+    return _number(after) or next(filter(None, formula.groups()), "").strip()
+
+
+def _number(text: str) -> str | None:
+    """The last number, with its scale and its percent sign."""
+    text = number.emphasised(text) or text
+    if not (readings := number.readings(text)):
+        return None
+    return f"{readings[-1]}{'%' * bool(LAST_PERCENT.search(text))}"
 
 
 def _expression(text: str) -> str | None:
@@ -103,7 +152,10 @@ def _expression(text: str) -> str | None:
 
 def _one(sentence: str) -> str:
     """The answer in a sentence: its one formula or number among words; the sentence where it is more than that."""
-    text = SUM.sub("", CURRENCY.sub("", chinese.in_digits(sentence)))
+    text = SYMBOLS.sub("", SUM.sub("", CURRENCY.sub("", chinese.in_digits(_ascii_signs(sentence)))))
+    text = APPROXIMATION.sub("", text)
+    if PHRASE.fullmatch(text):
+        return _opening(text)
     lead = LEAD.match(text)
     for part in (text, text[lead.end() :] if lead else ""):
         formulas, rest = list(FORMULA.finditer(part)), FORMULA.sub(" ", part)
@@ -115,7 +167,7 @@ def _one(sentence: str) -> str:
         if not LETTER_ALONE.search(number.NUMBER.sub(" ", rest)) and "\\" not in rest:
             end = numbers[0].end()
             if not GLUED.match(rest, end) and (last := number.last(rest[:end])) is not None:
-                return f"{last}{'%' * bool(PERCENT.match(rest, end))}"
+                return f"{number.scaled(last, rest[end:])[-1]}{'%' * bool(PERCENT.match(rest, end))}"
     return (lead and _expression(text[lead.end() :].strip())) or text
 
 

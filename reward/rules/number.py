@@ -45,6 +45,14 @@ SIMPLE = re.compile(
     re.DOTALL,
 )
 RULED_OUT = re.compile(r"[,;] (?:and )?not \$?-?[\d.,/]{0,19}\d[.!]?\s{0,9}\Z")  # 'It is 5, not 6.'
+SCALES = {"dozen": 12, "hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9, "trillion": 10**12}
+SCALE = re.compile(rf"[\s*$}}]{{0,4}}(?:\\text\{{ ?)?({'|'.join(SCALES)})\b", re.IGNORECASE)
+BOLD = re.compile(r"\*\*([^*\n]{1,64})\*\*")
+AMOUNT = re.compile(r"[$\u20ac\u00a3]?-?\d[\d.,]*%?(?: [A-Za-z]{1,20}){0,3}[.!]?")
+WORD_BEFORE = re.compile(r"[A-Za-z]{2} \Z(?<!\bfor )(?<!\bof )(?<!\bstep )(?<!\bin )(?<!\bafter )", re.IGNORECASE)
+VERB = re.compile(
+    r"=|\b(?:is|are|was|were|costs?|makes?|gives?|equals?|will|would|has|have|so|then|but)\b", re.IGNORECASE
+)
 UP_TO_LAST_DIGIT = re.compile(r".*\d", re.DOTALL)
 NUMBER = re.compile(
     r"(?P<sign>(?<![^\W\u3040-\u9fff\uac00-\ud7af])(?<![)}\]%.])[-+])?(?:\$ ?)?(?P<minus>(?<=\$)-)?(?:"
@@ -93,6 +101,29 @@ def last(response: str) -> str | None:
         if begin == 0 or len(numbers) > 1:
             return _alone(text, numbers[-1]) if numbers else None
     return None
+
+
+def readings(response: str) -> tuple[str, ...]:
+    """Return the last number as it stands and, where one follows, with its scale: '1.2 million' is 1.2 and 1200000."""
+    given, end = last(response), UP_TO_LAST_DIGIT.match(response)
+    return () if given is None else scaled(given, response[end.end() :] if end else "")
+
+
+def emphasised(text: str) -> str | None:
+    """Return the one number in bold of the last line, as in 'She pays **$64** for 16 eggs.'; None where it has none."""
+    line = text.rstrip()[-LONGEST:].rpartition("\n")[2]
+    spans = [span for span in BOLD.finditer(line) if UP_TO_LAST_DIGIT.match(span[0])]
+    if len(spans) != 1 or not AMOUNT.fullmatch(spans[0][1]) or VERB.search(line, spans[0].end()):
+        return None
+    return spans[0][1] if WORD_BEFORE.search(line[: spans[0].start()]) else None
+
+
+def scaled(number: str, rest: str) -> tuple[str, ...]:
+    """Return a number, and it times the scale that ``rest`` begins with."""
+    scale = SCALE.match(rest)
+    if scale is None or "/" in number or len(number) > DIGITS:
+        return (number,)
+    return number, f"{Decimal(number) * SCALES[scale[1].lower()]:f}"
 
 
 def opening(text: str) -> tuple[str | None, str] | None:
@@ -208,8 +239,7 @@ def score(response: str, ground_truth: Any, extra: Extra) -> float:
         GroundTruthError: the ground truth is no number.
     """
     wanted = read(ground_truth)
-    given = last(answer.tail(response))
-    return float(given is not None and same(given, wanted))
+    return float(any(same(given, wanted) for given in readings(answer.tail(response))))
 
 
 def example(ground_truth: Any, extra: Extra) -> str:

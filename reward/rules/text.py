@@ -19,6 +19,8 @@ from reward.support.errors import GroundTruthError
 
 ARTICLES = re.compile(r"\b(?:a|an|the)\b")
 TEXT = re.compile(r"\\(?:text|mathrm|textbf|mathbf)\{([^{}]*)\}")
+# 'Paris (France)', 'Paris, the capital of France'
+APPOSITION = re.compile(r"(?:, (?:the|an?) [a-z].*| \((?!or\b|and\b|not\b|maybe\b)[^()]{1,64}\))\Z")
 LABEL = re.compile(r"\AA ?[:\uff1a]\s*")  # of a few-shot prompt
 # Typographic quotes, as TriviaQA's evaluation has them, are punctuation as well.
 QUOTES = str.maketrans(dict.fromkeys("\u2018\u2019\u00b4\u201c\u201d", "'"))
@@ -65,7 +67,10 @@ def finals(response: str) -> tuple[str, ...]:
     if final is None:
         sentence = next(answer.sentences(end), None)
         if sentence is not None:
-            return tuple(dict.fromkeys((sentence, answer.bare(sentence))))
+            bare = answer.bare(sentence)
+            emphasised, bold, _ = sentence.partition("**")  # '**Paris**, the capital of France': its first mark is gone
+            short = emphasised if bold and emphasised == emphasised.rstrip() else APPOSITION.sub("", bare)
+            return tuple(dict.fromkeys((sentence, bare, short)))
         final = LABEL.sub("", end.strip())
     return (final.rstrip("\u3002\uff01\uff1f"),)
 

@@ -21,7 +21,7 @@ REAL = rf"{WHOLE}(?:点{DIGIT}{{1,{LONGEST}}})?"
 PLAIN = r"(?<![\d.])\d{1,24}(?:\.\d{1,24})?"
 EITHER = rf"(?:{PLAIN}|{REAL})"
 NUMERAL = re.compile(
-    rf"(?P<sign>负|零下)?(?:百分之(?P<percent>{EITHER})"
+    rf"(?P<sign>负|零下)?(?:百分之(?P<percent>{EITHER})(?!分之)"
     rf"|(?:(?P<mixed>{EITHER})又)?(?P<bottom>{EITHER})分之(?P<top>{EITHER})"
     rf"|(?P<half>一半)|(?P<real>(?<!分之)(?<![\d.几第又点{ALL}]){REAL})"
     rf"(?![\d几多余又点{ALL.replace('千', '').replace('仟', '')}]|分之|{THOUSAND}|[角边面棱][形体星柱锥]))"

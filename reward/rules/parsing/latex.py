@@ -56,6 +56,7 @@ SYMBOL = re.compile(
 # A unit in Chinese, unless it is a numeral: '12 元', '12 平方厘米', never '12 万'.
 CHINESE_UNIT = re.compile(r"(?<=[\d)}]) ?[\u4e00-\u9fff]{1,6}\Z")
 CHINESE_NUMERAL = re.compile(r"[零一二三四五六七八九十百千万亿兆半倍多余几约或和成折]")
+SCALED = re.compile(rf"\A([-+]?\d[\d,]{{0,30}}(?:\.\d{{1,30}})?) ({'|'.join(number.SCALES)})\b")
 LISTED = re.compile(r"(?<=[\d)}\]])\s*,?\s(?:and|or)\s\s*(?=[-+\d(\\{\[])")
 IMAGINARY = re.compile(r"(?<=\d) i(?![A-Za-z])")
 FUNCTION = re.compile(r"(?<![\\A-Za-z])(sqrt)\(([^()]*)\)")
@@ -132,6 +133,7 @@ def clean(latex: str) -> str:
     text = IMAGINARY.sub("i", PERCENT.sub("%", " ".join(text.split())))
     unit = None if text.isascii() else CHINESE_UNIT.search(text)
     text = text[: unit.start()] if unit and not CHINESE_NUMERAL.search(unit[0]) else text
+    text = SCALED.sub(lambda match: f"{Decimal(match[1].replace(',', '')) * number.SCALES[match[2]]:f}", text)
     return FUNCTION.sub(r"\\sqrt{\2}", LISTED.sub(", ", WORDS.sub("", UNIT_FRACTION.sub(r" \1/\2", text))))
 
 
