@@ -241,6 +241,28 @@ def test_rollout_samples() -> None:
     assert kept.stdout.split()[-1:] == ["False"], f"drop patches.rollout_samples {kept.stderr}"
 
 
+RANKS = """
+    import os
+    import torch
+    import vllm.v1.sample.sampler as sampler
+    if {patched}:
+        from trainer.cpu.vllm_plugin import register
+        register()
+        logits = torch.tensor([[0.0, 3.0, 1.0], [2.0, 0.0, 1.0]])
+        found = sampler.Sampler.gather_logprobs(logits, 0, torch.tensor([2, 0]))
+        assert found.selected_token_ranks.tolist() == [2, 1]
+    print(hasattr(sampler.batched_count_greater_than, "_torchdynamo_orig_callable"))
+"""
+
+
+def test_rollout_ranks() -> None:
+    """vllm/v1/sample/ops/logprobs.py has a kernel compiled for ranks that nobody reads."""
+    patched = run(RANKS.format(patched=True))
+    assert patched.stdout.split()[-1:] == ["False"], patched.stderr
+    kept = run(RANKS.format(patched=False))
+    assert kept.stdout.split()[-1:] == ["True"], "vLLM no longer compiles it: drop patches.rollout_ranks"
+
+
 def test_words_are_sampled_as_often_as_they_should_be() -> None:
     from trainer.cpu.patches import sampled
 

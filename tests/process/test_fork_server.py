@@ -18,7 +18,7 @@ from trainer.launch.environment import of_device
 from trainer.settings.settings import read_settings
 
 BEGIN = "from multiprocessing.spawn import spawn_main; import os, sys, time; "  # how the server knows a spawned process
-FORKED = "'verl' in sys.modules"
+FORKED = "'vllm.v1.worker.cpu_worker' in sys.modules"
 
 
 class Stack:
@@ -173,10 +173,19 @@ def test_multiprocessing_goes_through_it(stack: Stack, tmp_path: Path) -> None:
 
 
 def test_without_a_server_python_is_python(tmp_path: Path) -> None:
+    """The server of the workers is a fork of that of the drivers, which ends with it."""
     stack = Stack(tmp_path)
-    stack.server.kill()
-    stack.server.wait()
+    _child(_child(stack.server)).kill()
+    stack.server.wait(20)
     assert stack.says(FORKED) == "False"
+
+
+def _child(process: psutil.Process) -> psutil.Process:
+    deadline = time.monotonic() + 120
+    while not process.children():
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    return process.children()[0]
 
 
 def test_the_servers_end_is_its_childrens(tmp_path: Path) -> None:

@@ -1,9 +1,10 @@
 """Stands in for ``python``: asks the fork server for a process that has imported the stack, and lives as long as it.
 
-    python -S -E fork_client.py SOCKET PYTHON arguments of python ...
+    python -S -E fork_client.py DRIVERS WORKERS PYTHON arguments of python ...
 
-What the server does not take on is started by the real interpreter, in this very process. Standard library only, and
-little of it: this starts in 20 ms.
+The server has a socket for each: a driver is started as a module (``-m``), a worker is not. What the server does not
+take on is started by the real interpreter, in this very process. Standard library only, and little of it: this starts
+in 20 ms.
 """
 
 import json
@@ -51,12 +52,12 @@ def _line(connection: socket.socket) -> str:
 
 def main() -> None:
     """Be the process that was asked for."""
-    path, python, *arguments = sys.argv[1:]
+    drivers, workers, python, *arguments = sys.argv[1:]
     files = inherited()
     pid = None
     connection = socket.socket(socket.AF_UNIX)
     try:
-        connection.connect(path)
+        connection.connect(drivers if "-m" in arguments else workers)
         pid = ask(connection, arguments, files)
     except OSError:
         pass  # no server

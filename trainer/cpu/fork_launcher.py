@@ -31,16 +31,17 @@ class ForkServer:
 def start(folder: Path, environment: Mapping[str, str]) -> ForkServer | None:
     """Start the fork server of the run whose temporary folder is ``folder``.
 
-    Its imports take some 20 s, so this comes first. Who needs a process meanwhile waits for them. Where no file in
+    Its imports take some 10 s for the driver and 20 s for all others, so this comes first. Who needs a process
+    meanwhile waits for them. Where no file in
     ``folder`` can be executed (mounted ``noexec``), there is no server, and None is returned.
     """
-    path, script = folder / "fork.sock", folder / "python"
+    paths, script = [folder / "fork_driver.sock", folder / "fork_worker.sock"], folder / "python"
     client_command = [
         sys.executable,
         "-S",
         "-E",
         str(ROOT / "trainer" / "cpu" / "fork_client.py"),
-        str(path),
+        *map(str, paths),
         sys.executable,
     ]
     script.write_text(f'#!/bin/sh\nexec {shlex.join(client_command)} "$@"\n', encoding="utf-8")
@@ -48,17 +49,21 @@ def start(folder: Path, environment: Mapping[str, str]) -> ForkServer | None:
     if not os.access(script, os.X_OK):
         return None
     alive, _ = os.pipe()  # the other end closes when this process ends, which tells the guard
-    with socket.socket(socket.AF_UNIX) as listener, (folder / "fork_server.log").open("wb") as output:
-        listener.bind(str(path))
-        listener.listen(64)
-        server = [sys.executable, "-m", "trainer.cpu.fork_server", str(listener.fileno())]
+    with contextlib.ExitStack() as files:
+        output = files.enter_context((folder / "fork_server.log").open("wb"))
+        listeners = [files.enter_context(socket.socket(socket.AF_UNIX)) for _ in paths]
+        for listener, path in zip(listeners, paths, strict=True):
+            listener.bind(str(path))
+            listener.listen(64)
+        numbers = [listener.fileno() for listener in listeners]
+        server = [sys.executable, "-m", "trainer.cpu.fork_server", *map(str, numbers)]
         process = subprocess.Popen(
             [sys.executable, "-m", "trainer.launch.watchdog", str(folder), *server],
             stdin=alive,
             stdout=output,
             stderr=subprocess.STDOUT,
             env={**environment, "VLLM_LOGGING_LEVEL": "WARN"},  # as verl has it in each of Ray's workers
-            pass_fds=[listener.fileno()],
+            pass_fds=numbers,
             start_new_session=True,
         )
     os.close(alive)

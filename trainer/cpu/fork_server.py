@@ -1,9 +1,11 @@
 """Imports verl, vLLM and Ray once, and forks the processes of a run, which would each import them anew.
 
-    python -m trainer.cpu.fork_server NUMBER    of the file descriptor of a listening Unix socket
+    python -m trainer.cpu.fork_server DRIVERS WORKERS    the file descriptors of two listening Unix sockets
 
 Nine processes of a run import much the same modules, for 7 to 17 s of CPU each. Where nothing has used CUDA, and no
 library has threads at work yet, a fork of one that has imported them all does as well, in 20 ms, and shares its memory.
+The driver comes first and needs the lesser part of the modules: as soon as that is imported, this process serves those
+who ask for a driver, and a fork of it imports the rest and serves all others. Ray starts meanwhile.
 ``fork_client.py`` stands in for ``python`` where Ray, vLLM and the launcher start processes. What is not of them, or
 has other settings of the interpreter, is started as ever.
 """
@@ -38,9 +40,13 @@ from trainer.cpu import ENVIRONMENT
 from trainer.cpu.fork_client import HEADER, STAND_IN
 
 logger = logging.getLogger(__name__)
-MODULES = (
+MAINS = ("verl.trainer.main_ppo", "trainer.driver.main", "trainer.export.export")
+OF_DRIVERS = (
     "ray._private.workers.default_worker",  # for what it imports; it acts as the main module only
     "hydra",
+    *MAINS,
+)
+OF_WORKERS = (
     "verl.trainer.ppo.v1",
     "trainer.driver.ppo_trainer",
     "trainer.workers.reward_manager",
@@ -49,7 +55,6 @@ MODULES = (
     "vllm.v1.engine.core",
     "vllm.v1.worker.cpu_worker",
 )
-MAINS = ("verl.trainer.main_ppo", "trainer.driver.main", "trainer.export.export")
 SPAWN = "from multiprocessing.spawn import spawn_main"
 # Read when the interpreter starts or its libraries are loaded: another value wants another process.
 AT_START = ("OMP_NUM_THREADS", *ENVIRONMENT, "VERL_PLATFORM")
@@ -204,11 +209,16 @@ class ForkLoop:
         np.random.seed()  # as in a fresh process; a run's own seeds come later
 
     def _reap(self) -> None:
-        while self.children:
-            pid, status = os.waitpid(-1, os.WNOHANG)
+        while True:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:  # there is none
+                return
             if not pid:
                 return
-            connection = self.children.pop(pid)
+            connection = self.children.pop(pid, None)
+            if connection is None:  # the server of the workers, which they end with
+                os._exit(1)
             self.selector.unregister(connection)
             with contextlib.suppress(OSError):  # nobody waits
                 connection.sendall(f"{os.waitstatus_to_exitcode(status)}\n".encode())
@@ -246,18 +256,32 @@ def _close(request: SpawnRequest | None) -> None:
 def main() -> None:
     """Serve, and in a child do its job: after ``serve`` has returned, so that it ends as any interpreter does."""
     die_with_parent()
-    listener, environment = socket.socket(fileno=int(sys.argv[1])), dict(os.environ)
+    drivers, workers = (socket.socket(fileno=int(number)) for number in sys.argv[1:])
+    environment = dict(os.environ)
     # Ray's library reads these when it is loaded, for good. A run has a cluster of its own, of which it is the first
     # job. A worker looks whether its raylet is alive: here whether this server is; the raylet's end breaks its socket.
     os.environ.update(RAY_JOB_ID="01000000", RAY_RAYLET_PID=str(os.getpid()))
-    for name in MODULES:
+    _load(OF_DRIVERS)
+    server, listener = os.getpid(), drivers
+    if not os.fork():
+        die_with_parent()
+        if os.getppid() != server:
+            os._exit(1)
+        _load(OF_WORKERS)
+        listener = workers
+    for each in {drivers, workers} - {listener}:
+        each.close()
+    job = ForkLoop(listener, environment).serve()
+    os._exit(_status_of(job))  # without taking apart all that was imported
+
+
+def _load(modules: tuple[str, ...]) -> None:
+    for name in modules:
         try:
             importlib.import_module(name)
         except Exception:
             logger.exception("%s is left to those that need it", name)
     gc.freeze()  # no child's collector looks at, and so copies, what is here
-    job = ForkLoop(listener, environment).serve()
-    os._exit(_status_of(job))  # without taking apart all that was imported
 
 
 def _status_of(job: Callable[[], Any]) -> int:

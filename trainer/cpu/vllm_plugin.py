@@ -13,8 +13,10 @@ def register() -> None:
     _done = True
     import vllm.distributed.device_communicators.shm_broadcast as messages
     import vllm.model_executor.layers.utils as layers
-    import vllm.v1.sample.ops.topk_topp_sampler as sampler
+    import vllm.v1.sample.ops.topk_topp_sampler as words
+    import vllm.v1.sample.sampler as sampler
 
     patches.rollout_weights(layers)
     patches.rollout_waits(messages)
-    patches.rollout_samples(sampler)
+    patches.rollout_samples(words)
+    patches.rollout_ranks(sampler)
