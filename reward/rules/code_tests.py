@@ -261,6 +261,8 @@ def unanswerable(tests: str, setup: str) -> str:
         return f"the tests ask for {asked}: they see values of the code, which runs elsewhere, not its source"
     if library := source_faults.foreign(row):
         return f"the tests import {library}, whose objects do not cross between them and the code (numpy's arrays do)"
+    if name := source_faults.derived(row):
+        return f"the tests derive a class from {name}, which is the code's, in a process of its own"
     if name := source_faults.replaced(row):
         return f"the tests replace {name}, which the code, in a process of its own, does not see"
     if name := vacuous.lost_raise(row.tree):

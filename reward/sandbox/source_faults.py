@@ -4,6 +4,7 @@ import ast
 from collections.abc import Iterator
 
 from reward.sandbox import instrument, objects, reach, source, vacuous
+from reward.sandbox.free_names import BUILTINS
 from reward.sandbox.source import Function, Tests, is_check, may_raise
 
 NOTHING = "the tests tested nothing: they never asked the code, or checked nothing"
@@ -102,6 +103,13 @@ def replaced(tests: Tests) -> str:
 def foreign(tests: Tests) -> str:
     """Return a library that tests import, and whose objects the two processes cannot hand to each other; or nothing."""
     return next((root for name in sorted(tests.modules) if (root := name.split(".")[0]) in LIBRARIES), "")
+
+
+def derived(tests: Tests) -> str:
+    """Return a class of the code's from which tests derive one of theirs; empty where they do not."""
+    bases = (base for node in tests.nodes if isinstance(node, ast.ClassDef) for base in node.bases)
+    theirs = {*tests.asked, *tests.of_solution} - BUILTINS
+    return next((base.id for base in bases if isinstance(base, ast.Name) and base.id in theirs), "")
 
 
 def evaluated(tests: Tests) -> str:

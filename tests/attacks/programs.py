@@ -784,6 +784,7 @@ UNSCORED = {  # tests that test nothing
     "an assert of a tuple": "assert (f(1) == 2, 'message')",
     "an assert of anything": "assert f(1) == 2 or True",
     "a comment": "# assert f(1) == 2",
+    "a class derived from the code's": "class G(F):\n    pass\nassert f(1) == 2\nassert G().x == 1",
     "a docstring": "assert f.__doc__ is None\nassert f(1) == 2",
     "annotations, by getattr": "assert not getattr(f, '__annotations__')\nassert f(1) == 2",
     "a signature": "import inspect\nassert list(inspect.signature(f).parameters) == ['x']\nassert f(1) == 2",
