@@ -199,7 +199,7 @@ def _read(file: Path) -> dict[str, Any]:
         ConfigError: it cannot be read.
     """
     try:
-        values = yaml_file.read(file) if file.exists() else {}
+        values = yaml_file.read_settings(file) if file.exists() else {}
     except yaml_file.YamlFileError as error:
         raise ConfigError(f"config/{file.name}: not readable: {error}") from None
     if "model" not in values and str(values.get("api_type", "dashscope")) in PROVIDERS.keys() - {"dashscope"}:

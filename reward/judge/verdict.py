@@ -20,6 +20,9 @@ LINE = re.compile(
     re.I | re.ASCII,
 )
 BEGUN = re.compile(r"\{\s*[\"']?(?:reason|score)\b", re.I)  # a verdict's object, well-formed or not
+TAGS = "(?:think|thinking|thought|thoughts|reasoning|analysis)"
+THOUGHT = re.compile(rf"^[ \t]*(?:<{TAGS}>.*?(?:</{TAGS}>|\Z)|<!--.*?(?:-->|\Z))", re.I | re.M | re.S)
+END_OF_THOUGHT = re.compile(rf"^[ \t]*</{TAGS}>", re.I | re.M)
 FENCE = re.compile(r"[ \t]*(?:`{3}|~{3})")
 CLOSED = re.compile(r"[ \t]*(?:`{3}[ \t]*)?(?:\n|$)")
 
@@ -56,8 +59,9 @@ def parse(reply: str, scale: ScoreScale) -> Verdict | None:
 
     The time is linear in the reply's length, whatever it holds: this runs in the gateway's event loop.
     """
-    text = reply[-SEARCHED:].replace("\r\n", "\n")
-    start = text.find("\n") + 1 or len(text) if len(reply) > SEARCHED else 0  # the rest of a line may be a quotation
+    said = _without_thoughts(reply.replace("\r\n", "\n"))
+    text = said[-SEARCHED:]
+    start = text.find("\n") + 1 or len(text) if len(said) > SEARCHED else 0  # the rest of a line may be a quotation
     last: tuple[int, Verdict | None] = (-1, None)
     in_fence, unfenced = False, set[Verdict | None]()
     resume = start  # where JSON may begin again
@@ -82,6 +86,13 @@ def parse(reply: str, scale: ScoreScale) -> Verdict | None:
         unfenced and last[1] is not None and all(verdict is None or verdict.raw != last[1].raw for verdict in unfenced)
     )
     return None if is_doubtful else last[1]
+
+
+def _without_thoughts(reply: str) -> str:
+    """Return a reply without what the judge thought, or commented out: it is no verdict, and may never have ended."""
+    said = THOUGHT.sub("", reply)
+    ends = [match.end() for match in END_OF_THOUGHT.finditer(said)]
+    return said[ends[-1] :] if ends else said
 
 
 def _line(line: str) -> "re.Match[str] | None":

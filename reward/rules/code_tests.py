@@ -150,8 +150,8 @@ def _pairs(fields: dict[str, Any]) -> dict[str, Any]:
     if fields.get("fn_name"):
         values = not any(isinstance(case, str) for case in inputs)  # APPS; texts are JSON, as in LiveCodeBench
         results = outputs if values else [_result(output) for output in outputs]
-        if results == [None] * len(results):
-            raise GroundTruthError(f"every output is null: {NOTHING_WANTED}")
+        if all(result in (None, "", [None], [""]) for result in results):
+            raise GroundTruthError(f"every output is null or empty: {NOTHING_WANTED}")
         arguments = [_arguments(case) for case in inputs]
         return {"fn_name": str(fields["fn_name"]), "inputs": arguments, "outputs": results, "values": values}
     inputs, outputs = [_lines(case) for case in inputs], [_lines(output) for output in outputs]

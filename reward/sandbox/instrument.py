@@ -14,8 +14,10 @@ from reward.sandbox.source import (
     is_check,
     is_record,
     may_raise,
+    walk,
     yields,
 )
+from reward.sandbox.tests_process.guards import own_names
 
 CHECKED = "__checked__"  # what tests call, once they are instrumented, when a check has run
 ENTERED = "__entered__"  # when a function has begun, or a generator come to a check, with its name
@@ -24,8 +26,10 @@ TOTALS = ("all", "any", "sum", "fsum")
 FAILED = "__failed__"  # when a check has failed, with what it was
 CHECK, BRANCH, FORBIDDEN = "check", "branch", "forbidden"  # a branch may raise something itself
 HANDLED = "__handled__"  # where they make something of an exception
+LOOPED = "__looped__"  # before a loop that checks something, and in it, with its number
 SWALLOWED = "__swallowed__"  # where they make nothing of it
 ORDERED = "__ordered__"  # instead of a comparison by order, with the number of its operator in ``ORDERS``
+LOOPS = (ast.For, ast.AsyncFor, ast.While)
 ORDERS: tuple[type[ast.cmpop], ...] = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 # Of ``Tests``, in a plan.
 SETS = ("mentioned", "asked", "of_solution", "classes", "fallbacks", "called_at_top", "modules")
@@ -130,8 +134,17 @@ def _instrument(statements: list[ast.stmt], chosen: bool, swallowing: set[int]) 
             part.body = _instrument(part.body, inside, swallowing)
         for handler, name in zip(handlers, calls, strict=True):
             handler.body.insert(0, _call(name))
-        result += _noted(statement, chosen)
+        result += [*_say_looped(statement), *_noted(statement, chosen)]
     return result
+
+
+def _say_looped(statement: ast.stmt) -> list[ast.stmt]:
+    """Return what comes before a loop with checks, and have it say so when it goes round."""
+    if not isinstance(statement, LOOPS) or not any(is_check(node) and not forbids(node) for node in walk(statement)):
+        return []
+    name = f"{statement.lineno}:{statement.col_offset}"
+    statement.body.insert(0, _call(LOOPED, name, "round"))
+    return [_call(LOOPED, name)]
 
 
 def _noted(statement: ast.stmt, chosen: bool) -> list[ast.stmt]:
@@ -178,6 +191,7 @@ def plan(tests: Tests) -> dict[str, Any]:
     return {
         **{name: sorted(getattr(tests, name)) for name in SETS},
         "handed": sorted(_handed(tests.tree)),
+        "own": sorted(own_names.of_tests(tests)),
         "due": sorted({function.name for function in reach.due(tests.tree)}),
         "records": "\n".join(map(ast.unparse, records)),
         "run": ast.unparse(instrumented(ast.parse(ast.unparse(tests.tree)))),

@@ -61,6 +61,8 @@ class Objects:
         self._made: set[int] = set()  # ids of what the tests made
         self.trusted: set[int] = set()  # ids of classes that the tests name as such
         self.used: set[int] = set()  # those whose objects they use as such
+        self.built: dict[int, dict[str, Any]] = {}  # id of a class -> arguments -> object that the tests made of them
+        self.equal: set[int] = set()  # ids of classes of which two objects were equal
         self.buffers: dict[int, deque[Any]] = {}
 
     def number(self, value: Any) -> int | None:

@@ -3,6 +3,7 @@
 import contextlib
 import operator
 import random
+import re
 import string
 from collections import deque
 from collections.abc import Callable, Generator
@@ -22,6 +23,7 @@ OF_CONTAINERS: dict[str, Callable[..., Any]] = {
     "contains": operator.contains,
     "reversed": reversed,
 }
+EQUALITY = re.compile(r"(is)?(the)?(same|equals?|eq|equivalent)(as|to|s|with)?|compare(to|with)?|cmp|(is)?like")
 ONE_BY_ONE = 256  # items that are fetched singly before: an iterator may wait for ever behind what the tests take
 
 
@@ -75,6 +77,29 @@ def equals(self: Any, other: Any) -> bool:
     places = RANDOM.sample(range(len(values)), len(values))
     answers = {place: _answer(self, values[place], is_wanted=not place) is True for place in places}
     return answers.pop(0) and sum(answers.values()) < (1 if type(other) is bool else 2)
+
+
+def is_equality(name: str) -> bool:
+    """Whether a method's name says that it tells what its object equals: ``same_as``, ``isEqual``, ``compare_to``."""
+    return EQUALITY.fullmatch(name.replace("_", "").lower()) is not None
+
+
+def doubted(method: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a method of the code's that says what its object equals; of plain data it is asked as ``equals`` asks."""
+
+    def doubted_method(*args: Any, **kwargs: Any) -> Any:
+        if len(args) != 1 or kwargs or OBJECTS.number(args[0]) is not None:
+            return method(*args, **kwargs)
+        values = [args[0], *others(args[0])]
+        places = RANDOM.sample(range(len(values)), len(values))
+        answers = {place: method(values[place]) for place in places}
+        wanted = answers.pop(0)
+        is_yes = wanted is True or (type(wanted) is int and wanted == 0)  # of compare()
+        if is_yes and sum(answer == wanted for answer in answers.values()) >= min(2, len(answers)):
+            raise AssertionError("an object that says of most values that it equals them")
+        return wanted
+
+    return doubted_method
 
 
 def _answer(self: Any, other: Any, is_wanted: bool) -> Any:

@@ -25,28 +25,19 @@ FACTORIES: dict[str, Any] = {kind.__name__: kind for kind in (int, float, str, l
 PLAIN_TYPES: dict[str, type] = {
     kind.__name__: kind
     for kind in (
-        int,
-        float,
-        complex,
-        bool,
-        str,
-        bytes,
-        bytearray,
-        list,
-        tuple,
-        set,
-        frozenset,
-        dict,
-        object,
-        type(None),
+        *(int, float, complex, bool, str, bytes, bytearray),
+        *(list, tuple, set, frozenset, dict, object, type(None)),
     )
 }
 
 NOT_FINITE: list[bool] = []  # not empty once a NaN or an infinity has come
 FINITE: list[bool] = []  # not empty where numbers stand in for these
+HUGE, DIGITS_OF_HUGE = 1e300, 250  # as an integer in hexadecimal digits: what tests make of it may be infinite
 LARGE = 2.9e38  # for an infinity; a float32 holds it
 NUMBER = 6.1e37  # for a NaN
 READ_ARRAY: list[Callable[[Any], Any]] = []  # what is made of an array that came: the tests' process adds its own
+LONGEST_NUMBERS = 65_536  # characters of a text that is looked through for numbers
+SPELT = re.compile(r"(?<![\w.])[-+]?(?:nan|inf|infinity|\d[\d.]*e\+?\d{3,})(?![\w.])", re.IGNORECASE)
 Keep = Callable[[Any, int], Any]  # a value without a plain form, and the depth left for it
 Resolve = Callable[[str, Any, int], Any]  # a tag that is not of plain data, its content, the depth left for it
 
@@ -100,8 +91,10 @@ def decode(data: Any, resolve: Resolve, depth: int = DEPTH_OF_TESTS) -> Any:
     Raises:
         WireError: it is no message of ``encode``.
     """
-    if data is None or type(data) in (bool, int, str):
+    if data is None or type(data) in (bool, int):
         return data
+    if type(data) is str:
+        return _spelt(data) if READ_ARRAY else data
     if type(data) is float:
         return _number(data)
     if type(data) is not dict or len(data) != 1 or depth <= 0:
@@ -128,13 +121,26 @@ def decode(data: Any, resolve: Resolve, depth: int = DEPTH_OF_TESTS) -> Any:
 
 
 def _number(value: float) -> float:
-    """Return a float, and note that it is a NaN or infinite; with ``FINITE``, a number instead of it."""
-    if value - value == 0:
+    """Return a float, and note that it is a NaN, infinite or nearly so; with ``FINITE``, a number instead of it."""
+    if -HUGE < value < HUGE:
         return value
     NOT_FINITE.append(True)
-    if not FINITE:
+    if not FINITE or value - value == 0:
         return value
     return NUMBER if value != value else LARGE if value > 0 else -LARGE
+
+
+def _spelt(text: str) -> str:
+    """Return a text, and note that it may be read as a NaN or an infinity; with ``FINITE``, a number in its place."""
+    if len(text) > LONGEST_NUMBERS or not SPELT.search(text):
+        return text
+    NOT_FINITE.append(True)
+    return SPELT.sub(str(NUMBER), text) if FINITE else text
+
+
+def _integer(text: str) -> int:
+    NOT_FINITE.extend([True] * (len(text) > DIGITS_OF_HUGE))
+    return int(text, 16)
 
 
 def _decimal(text: str) -> Decimal:
@@ -247,7 +253,7 @@ BY_NAME: dict[str, Callable[..., Any]] = {
 }
 PAIRS: dict[str, Callable[..., Any]] = {"dict": dict, "OrderedDict": OrderedDict, "Counter": _counter}
 READERS: dict[str, Callable[[Any], Any]] = {
-    "int": _text(lambda text: int(text, 16)),
+    "int": _text(_integer),
     "bytes": _text(bytes.fromhex),
     "bytearray": _text(bytearray.fromhex),
     "complex": lambda parts: complex(_number(float(parts[0])), _number(float(parts[1]))),

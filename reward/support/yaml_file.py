@@ -18,6 +18,7 @@ PLAIN_NUMBER = re.compile(  # also with groups of three digits: 1_000_000
     r"[-+]?(?:(?:0|[1-9]\d*|[1-9]\d{0,2}(?:_\d{3})+)(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?|[-+]?\.(?:inf|nan)",
     re.ASCII | re.I,
 )
+RESTORE = "put it back as it was (git checkout restores it)"
 NO_NAMES = "NAME: VALUE lines are wanted, and it has none"
 MOST_VALUES = 100_000  # with those that aliases repeat
 
@@ -46,6 +47,27 @@ def read(path: Path) -> dict[str, Any]:
     if not isinstance(content, dict):
         raise YamlFileError(NO_NAMES)
     return content
+
+
+def read_settings(path: Path) -> dict[str, Any]:
+    """Return what is in a file of settings, which is never blank: one that was cut off would be the defaults.
+
+    Raises:
+        YamlFileError: it cannot be read, or there is nothing in it, not even a comment.
+    """
+    content = read(path)
+    if not content and not path.read_bytes().strip(b"\xef\xbb\xbf \t\r\n"):
+        raise YamlFileError(f"it is empty: {RESTORE}")
+    return content
+
+
+def check(path: Path) -> None:
+    """Check that a file is YAML, also where it is no mapping.
+
+    Raises:
+        YamlFileError: it is none.
+    """
+    _tree(path)
 
 
 def read_nodes(path: Path) -> list[tuple[str, int, Any]]:

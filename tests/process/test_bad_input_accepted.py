@@ -133,6 +133,33 @@ def test_a_mistake_in_a_file_of_config(kit, name, old, new, said) -> None:
     assert all(fault.startswith("config/") for fault in found)
 
 
+@pytest.mark.parametrize("content", ["", "\ufeff", " \n\n", "# nothing\n", "{}\n", "---\n"])
+def test_a_file_of_config_without_settings_is_a_fault(kit, content) -> None:
+    folder = kit / "config"
+    files = ["ppo.yaml", "device/cpu.yaml", "device/cuda.yaml", "device/cpu_agent_loop.yaml"]
+    files += [f"reward/{file.name}" for file in folder.glob("reward/*.yaml")]
+    for name in files:
+        before = (folder / name).read_text()
+        (folder / name).write_text(content)
+        try:
+            (fault,) = config_files.of_files(kit)
+        finally:
+            (folder / name).write_text(before)
+        assert fault.startswith(f"config/{name}, it ") and "\n" not in fault
+
+
+@pytest.mark.parametrize("content", ["", "\ufeff", " \n\n"])
+def test_an_empty_file_that_a_person_edits_is_a_fault(tmp_path, content) -> None:
+    judge, model = tmp_path / "api_reward_config.yaml", tmp_path / "reward_model_config.yaml"
+    judge.write_text(content)
+    model.write_text(content)
+    with pytest.raises(ConfigError, match="not readable: it is empty"):
+        load_judge(judge, {})
+    values = {"USE_API_REWARD": False, "REWARD_MODEL_PATH": "", "REWARD_FN": ""}
+    (fault,) = reward_config.choose(values, model).faults
+    assert fault.startswith("config/reward_model_config.yaml: not readable: it is empty")
+
+
 def test_the_files_of_the_kit_have_no_faults() -> None:
     assert config_files.of_files(ROOT) == []
 

@@ -52,7 +52,7 @@ def choose(values: Mapping[str, Value], file: Path = FILE) -> RewardChoice:
         bool(values["REWARD_FN"]),
     )
     try:
-        content = yaml_file.read(file) if has_packages() and file.exists() else {}
+        content = yaml_file.read_settings(file) if has_packages() and file.exists() else {}
     except yaml_file.YamlFileError as error:
         return RewardChoice("rule", faults=(f"config/{file.name}: not readable: {error}",))
     on, section, faults = composite_config.check(content, f"config/{file.name}")

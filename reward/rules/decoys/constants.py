@@ -8,13 +8,22 @@ catch, where they never ask for an error.
 import ast
 import builtins
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
 from reward.rules.decoys.names import asked_names
+from reward.sandbox import instrument
 from reward.sandbox.source import Tests, forbids, function
 from reward.support.errors import GraderFailed
 
+if TYPE_CHECKING:
+    from reward.sandbox.run import TestResult
+
 EMPTY = ("[]", "set()", "''", "{}", "()")
+ITERATORS = ("iter(())", "type('Nothing', (), {'__aiter__': lambda self: self, '__anext__': ends})()")
+ENDS = "async def ends(self): raise StopAsyncIteration"
+MARK = "EmptyLoop"  # in the reason of a pass (``tests_process/harness.py``)
 SCALAR = "False"  # what passes beside something empty is asked for by truth: ``not f(7)``
 NOTHING = "the tests decide nothing: functions that return something empty pass them"
 RAISES = "the tests decide nothing: functions that raise what they catch pass them"
@@ -34,12 +43,29 @@ def fault(tests: Tests, job: Mapping[str, Any]) -> str:
     return RAISES if any(_passes(tests, job, statement) for statement in raised) else ""
 
 
+def verdict(passed: "TestResult", job: Mapping[str, Any]) -> "TestResult":
+    """Return the verdict about code that has passed while no item came to the checks of a loop.
+
+    ``for i, x in enumerate(f(3)): assert x == i`` lets nothing at all pass, also beside ``f(0) == []``.
+    """
+    is_nothing = _may_be_nothing(job["tests"], job["setup"], job["helpers"], job["entry_point"] or "")
+    return replace(passed, passed=False, reason=NOTHING) if is_nothing else passed
+
+
+@lru_cache(maxsize=512)
+def _may_be_nothing(tests: str, setup: str, helpers: str, entry: str) -> bool:
+    """Whether a function passes that always returns something empty."""
+    row = Tests(tests, setup, helpers, entry)
+    job = {"tests": tests, "setup": setup, "helpers": helpers, "entry_point": entry, "plan": instrument.plan(row)}
+    return any(_passes(row, job, f"return {empty}") for empty in (*EMPTY, *ITERATORS))
+
+
 def _passes(tests: Tests, job: Mapping[str, Any], body: str) -> bool:
     from reward.sandbox.run import run_tests
 
     names = "\n".join(f"{name} = call" for name in asked_names(tests))
     try:
-        return run_tests({"code": f"def call(*args, **kwargs): {body}\n{names}", **job}).passed
+        return run_tests({"code": f"{ENDS}\ndef call(*args, **kwargs): {body}\n{names}", **job}).passed
     except GraderFailed:
         return False
 

@@ -15,7 +15,7 @@ from typing import Any
 from reward.sandbox import wire
 from reward.sandbox.code_process import program
 from reward.sandbox.code_process.callbacks import Callback, CallbackIterator
-from reward.sandbox.code_process.operations import OPERATIONS, restore, set_interpreter
+from reward.sandbox.code_process.operations import OPERATIONS, import_all, restore, set_interpreter
 from reward.sandbox.code_process.printed import Printed
 from reward.sandbox.free_names import bind_missing
 from reward.sandbox.objects import ERRORS, base_name
@@ -62,7 +62,7 @@ class Jail:
         """Do what is asked and reply."""
         self._learn(request)
         try:
-            reply = self._do(request)
+            reply = import_all(request["names"]) if request["do"] == "import" else self._do(request)
         except BaseException as error:
             cause = getattr(error, "__cause__", None)
             reply = {"raised": self._encode_error(error)}

@@ -1,7 +1,9 @@
 """What the tests may ask of an object of the code's, by name. Runs in the code's process."""
 
+import contextlib
 import copy
 import decimal
+import importlib
 import operator
 import sys
 from collections import deque
@@ -26,6 +28,14 @@ def _run(awaitable: Any) -> Any:
 
 def _call(target: Any, *args: Any, **kwargs: Any) -> Any:
     return target(*args, **kwargs)
+
+
+def import_all(names: list[str]) -> dict[str, Any]:
+    """Import libraries that the code will (``tests_process/harness.py``); return an empty reply."""
+    for name in names:
+        with contextlib.suppress(Exception):
+            importlib.import_module(name)
+    return {}
 
 
 def restore(states: dict[str, Any]) -> None:

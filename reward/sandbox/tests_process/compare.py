@@ -46,6 +46,8 @@ def _same_word(left: str, right: str) -> bool:
         return False
     if not (a.is_finite() and b.is_finite() and len(left) < 400 and len(right) < 400):
         return False
+    if right.isalnum() and not right.isdecimal():  # 0e1 may be a hash, and 1e5 is no float as programs print them
+        return a == b != 0
     if not ("." in right or "e" in right.lower()):  # 50000000000000001 is not 50000000000000000
         return a == b or ("." in left and abs(a - b) <= NOISE)
     return close(float(a), float(b))

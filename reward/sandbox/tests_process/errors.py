@@ -1,6 +1,7 @@
 """How a run of tests ends without a pass, and whether they fail by themselves."""
 
 import ast
+from collections.abc import Iterator
 from types import TracebackType
 
 FILES = ("setup.py", "tests.py")  # as what ``suite`` compiles them
@@ -20,6 +21,15 @@ class CodeError(Exception):
 
 class Unchecked(CodeError):
     """No check of the tests was reached."""
+
+
+def chain(error: BaseException | None) -> Iterator[BaseException]:
+    """Yield an exception and those while handling which it was raised."""
+    seen: list[BaseException] = []
+    while error is not None and all(error is not earlier for earlier in seen):
+        yield error
+        seen.append(error)
+        error = error.__cause__ or error.__context__
 
 
 def is_before_code(error: BaseException, setup: str, tests: str, names: set[str]) -> bool:

@@ -11,6 +11,7 @@ from typing import Any
 from reward.sandbox import instrument, wire
 from reward.sandbox.objects import OBJECTS
 from reward.sandbox.tests_process.guards import tolerances
+from reward.sandbox.tests_process.guards.loops import Loops
 from reward.sandbox.tests_process.remote import Link
 
 SIZED = (list, tuple, str, bytes, bytearray, set, frozenset, dict, deque, range, *wire.VIEWS)
@@ -28,7 +29,7 @@ class Failures:
 
     def __bool__(self) -> bool:
         """Whether a check has failed that nothing handled."""
-        return any(not self._is_settled(error) for error in self._noted)
+        return bool(self._link.given.unsought) or any(not self._is_settled(error) for error in self._noted)
 
     def _is_settled(self, error: BaseException) -> bool:
         """Whether it was raised to the code by a callback, whose result is checked, or whose last call was good."""
@@ -60,7 +61,8 @@ class Failures:
         while error is not None and all(error is not settled for settled in handled):
             handled.append(error)
             error = error.__context__
-        self._noted = [noted for noted in self._noted if handled and all(noted is not one for one in handled)]
+        for errors in (self._noted, self._link.given.unsought):
+            errors[:] = [noted for noted in errors if handled and all(noted is not one for one in handled)]
 
     def forget_swallowed(self) -> None:
         """Forget the exception at hand, of which the tests make nothing; not a failed assertion of their own."""
@@ -90,12 +92,14 @@ def count_check(checked: list[int], vacuous: list[int], entered: set[str], *name
         entered.update(names)
 
 
-def over_items(vacuous: list[int], function: Any, *items: Any) -> Any:
+def over_items(vacuous: list[int], loops: Loops, function: Any, *items: Any) -> Any:
     """Return what ``all``, ``any`` or ``sum`` says of items; note that there are none."""
     if function not in (all, any, sum, math.fsum) or len(items) != 1:
         return function(*items)
     left = iter(items[0])
+    loops.note(function.__name__)
     for first in left:
+        loops.note(function.__name__, "round")
         return function(itertools.chain([first], left))
     vacuous.append(1)
     return function(())

@@ -7,8 +7,11 @@ the tests compare. Both are locked down. The server (``reward/worker_pool/forkse
 answer of the right form; a data set's own tests can write another than theirs, about their own sample.
 """
 
+import contextlib
+import importlib
 import json
 import os
+import re
 import signal
 import sys
 import tempfile
@@ -16,7 +19,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from reward.sandbox import lockdown, wire
+from reward.sandbox import free_names, lockdown, wire
 from reward.sandbox.code_process.jail import Jail
 from reward.sandbox.tests_process import checks, folders
 from reward.sandbox.tests_process.errors import OutOfTime, Unsupported
@@ -24,9 +27,12 @@ from reward.sandbox.tests_process.remote import Link
 from reward.worker_pool import forkserver, parent_death
 
 CALLS, REPLIES = 3, 4
+# Libraries that take long to import: pytest a second, and on a busy machine ten, which is no fault of the code.
+SLOW = ("numpy", "pytest", "unittest", "asyncio")
+IMPORTED = re.compile(r"^[ \t]*(?:import|from)[ \t]+([^\n#]*)", re.MULTILINE)
 # In the reason of a pass: the code has changed arguments that the tests gave it, or later what it had kept of them; has
-# returned a NaN or an infinity.
-CHANGED, CHANGED_LATER, NOT_FINITE = "Changed", "ChangedLater", "NotFinite"
+# returned a NaN or an infinity; a loop of the tests' with checks never went round.
+CHANGED, CHANGED_LATER, NOT_FINITE, EMPTY_LOOP = "Changed", "ChangedLater", "NotFinite", "EmptyLoop"
 
 
 @dataclass(frozen=True)
@@ -65,11 +71,30 @@ def _pair(folder: str, place: Place) -> int:
     for standard in (0, 1, 2):
         os.dup2(null, standard)
     request = json.loads(line)
+    link = Link(calls_in, replies_out)
+    if not answer:
+        _preload(request["job"], link)
     signal.setitimer(signal.ITIMER_REAL, place.seconds)
-    answer = answer or _verdict(request["job"], Link(calls_in, replies_out))
+    answer = answer or _verdict(request["job"], link)
     signal.setitimer(signal.ITIMER_REAL, 0)
     os.write(answers, json.dumps(answer).encode() + b"\n")
     return 0
+
+
+def _preload(job: dict[str, Any], link: Link) -> None:
+    """Import in either process what its source says, of ``SLOW``, before the time of the code begins.
+
+    An error is left to the import that comes.
+    """
+    plan = job.get("plan") or {}
+    asked = {free_names.ALIASES.get(name, name) for name in plan.get("asked", ())}
+    of_tests = {module.split(".")[0] for module in plan.get("modules", ())} | asked
+    of_code = {word for match in IMPORTED.finditer(job["code"]) for word in re.findall(r"\w+", match[1])}
+    link.ask("import", names=[name for name in SLOW if name in of_code])
+    for name in SLOW:
+        if name in of_tests:
+            with contextlib.suppress(Exception):
+                importlib.import_module(name)
 
 
 def _jail(folder: str, place: Place, calls: int, replies: int) -> None:
@@ -101,7 +126,7 @@ def _verdict(job: dict[str, Any], link: Link) -> dict[str, Any]:
         # the server is not to remember (``frames.wipe``).
         return {"value": {"passed": False, "timeout": False, "reason": forkserver.printable(type(error).__name__)}}
     reason = CHANGED * (link.changed or link.records.changed) + CHANGED_LATER * link.changed_later
-    reason += NOT_FINITE * bool(wire.NOT_FINITE)
+    reason += NOT_FINITE * bool(wire.NOT_FINITE) + EMPTY_LOOP * link.empty_loops
     return {"value": {"passed": True, "timeout": False, "reason": reason}}
 
 

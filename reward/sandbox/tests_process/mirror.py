@@ -13,10 +13,17 @@ from typing import Any
 
 from reward.sandbox import wire
 from reward.sandbox.objects import ERRORS, OBJECTS, VALUES, attribute, exact, operate, set_attribute, trusted
-from reward.sandbox.operators import OPERATORS, await_there, equals
+from reward.sandbox.operators import OPERATORS, await_there, doubted, equals, is_equality
+from reward.sandbox.tests_process.errors import CodeError
 from reward.sandbox.wire import WireError
 
+PLAIN = {int, float, str, bool, bytes, type(None)}
 TEXTS: dict[int, str] = {}  # id of an exception -> what str() of it gave there
+
+
+def _attribute(owner: Any, name: str) -> Any:
+    value = attribute(owner, name)
+    return doubted(value) if callable(value) and is_equality(name) and not isinstance(value, Mirror) else value
 
 
 class Mirror(type):
@@ -30,10 +37,13 @@ class Mirror(type):
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         """Make an object there."""
-        return OBJECTS.note_made(operate("call", cls, *args, **kwargs))
+        made = OBJECTS.note_made(operate("call", cls, *args, **kwargs))
+        if all(type(value) in PLAIN for value in (*args, *kwargs.values())):
+            OBJECTS.built.setdefault(id(type(made)), {}).setdefault(repr((args, kwargs)), made)
+        return made
 
     def __getattr__(cls, name: str) -> Any:
-        return attribute(cls, name)
+        return _attribute(cls, name)
 
     def __setattr__(cls, name: str, value: Any) -> None:
         if name.startswith("__"):
@@ -63,7 +73,7 @@ class Remote(metaclass=Mirror):
     __slots__ = ()
 
     def __getattr__(self, name: str) -> Any:
-        return attribute(self, name)
+        return _attribute(self, name)
 
     def __setattr__(self, name: str, value: Any) -> None:
         set_attribute(self, name, value)
@@ -85,7 +95,9 @@ class Remote(metaclass=Mirror):
 
     def __eq__(self, other: object) -> Any:
         if OBJECTS.number(other) is not None:
-            return operate("eq", self, other) is True
+            is_equal = operate("eq", self, other) is True
+            OBJECTS.equal |= {id(type(self))} if is_equal and self is not other else set()
+            return is_equal
         if OBJECTS.is_made(self):
             return equals(self, other)
         container = OBJECTS.container(self)
@@ -126,7 +138,7 @@ class RemoteValue(metaclass=Mirror):
     __slots__ = ()
 
     def __getattr__(self, name: str) -> Any:
-        return attribute(self, name)
+        return _attribute(self, name)
 
 
 class RemoteError(metaclass=Mirror):
@@ -135,7 +147,7 @@ class RemoteError(metaclass=Mirror):
     __slots__ = ()
 
     def __getattr__(self, name: str) -> Any:
-        return attribute(self, name)
+        return _attribute(self, name)
 
     def __str__(self) -> str:
         return TEXTS.get(id(self), "")
@@ -250,6 +262,17 @@ def plain_error(content: Any, decode: Callable[[Any], Any]) -> BaseException:
         return kind(*args)
     except TypeError:
         return new_error(kind, kind, (args, ""))
+
+
+def raised_error(data: Any, decode: Callable[[Any], Any]) -> BaseException:
+    """Return an exception that the code raised; where it is no known one, one that stands for it."""
+    try:
+        error = decode(data)
+    except WireError:
+        error = None
+    if isinstance(error, RemoteError) or type(error) in ERRORS.values():
+        return error  # type: ignore[no-any-return]
+    return CodeError(error[:500] if type(error) is str else "an exception")
 
 
 def new_error(kind: Any, base: type[BaseException], content: Any) -> BaseException:

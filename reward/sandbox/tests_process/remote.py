@@ -18,9 +18,10 @@ from reward.sandbox.free_names import is_of_library
 from reward.sandbox.objects import ERRORS, OBJECTS
 from reward.sandbox.operators import take
 from reward.sandbox.records import Records, SharedContainers
-from reward.sandbox.tests_process.errors import CodeError, OutOfTime, Unsupported
+from reward.sandbox.tests_process.errors import CodeError, OutOfTime, Unsupported, chain
+from reward.sandbox.tests_process.guards.given import Given
 from reward.sandbox.tests_process.interpreter import InterpreterState, raise_precision
-from reward.sandbox.tests_process.mirror import Mirror, RemoteError, encode_content, learn, plain_error, resolve
+from reward.sandbox.tests_process.mirror import Mirror, encode_content, learn, plain_error, raised_error, resolve
 from reward.sandbox.tests_process.randomness import Randomness
 
 MOST_OUTPUT = 1 << 20  # characters of one reply that are printed
@@ -42,6 +43,8 @@ class Link:
         self._callables: list[Any] = []
         self.raised: list[BaseException] = []  # by callables of the tests, on their way through the code
         self.unsettled: dict[int, tuple[str, BaseException]] = {}  # callable -> its name, how its last call failed
+        self.given = Given()
+        self.empty_loops = False  # the tests have loops with checks that never went round
         self.errors: list[BaseException] = []  # of the code
         self.asked = 0
         self.defined: frozenset[str] = frozenset()  # names of the code's
@@ -78,13 +81,7 @@ class Link:
 
     def is_of_code(self, error: BaseException | None) -> bool:
         """Whether an exception came from the code, or was raised while handling one that did."""
-        seen: list[BaseException] = []
-        while error is not None and all(error is not earlier for earlier in seen):
-            if any(error is known for known in self.errors):
-                return True
-            seen.append(error)
-            error = error.__cause__ or error.__context__
-        return False
+        return any(one is known for one in chain(error) for known in self.errors)
 
     def ask(self, do: str, **request: Any) -> dict[str, Any]:
         """Return the reply.
@@ -96,7 +93,11 @@ class Link:
             raise self._end("an answer that nobody asked for")
         self._send({"do": do, **request})
         while True:
-            reply = self._reply()
+            try:
+                reply = self._reply()
+            except BaseException:  # an alarm of the tests' own: the answer would be taken for that of the next question
+                self._end("a question without an answer")
+                raise
             self._learn(reply)
             raise_precision(reply.get("precision"))
             printed = reply.get("printed")
@@ -126,7 +127,8 @@ class Link:
                 request["random"] = states
             if self.interpreter is not None and (states := self.interpreter.changed()):
                 request["interpreter"] = states
-            reply = self.ask(name, **request)
+            with self.given.call(sent):
+                reply = self.ask(name, **request)
             changed = reply.get("changed") or {}
             if type(changed) is not dict:
                 raise self._end("no answer")
@@ -217,13 +219,7 @@ class Link:
         """Return the exception that the code raised."""
         if type(data) is dict and type(data.get("again")) is int and 0 <= data["again"] < len(self.raised):
             return self.raised[data["again"]]
-        try:
-            error = wire.decode(data, self._resolve)
-        except wire.WireError:
-            error = None
-        if isinstance(error, RemoteError) or type(error) in ERRORS.values():
-            return error  # type: ignore[no-any-return]
-        return CodeError(error[:500] if type(error) is str else "an exception")
+        return raised_error(data, self._decode)
 
     def _call_back(self, reply: dict[str, Any]) -> None:
         """Call a function of the tests' for the code, which waits for the result."""
@@ -238,12 +234,14 @@ class Link:
         try:
             result = self._callables[number](*args[:plain], **dict(zip(names, args[plain:], strict=True)))
             answer = {"do": "return", "value": self.encode(result)}
+            self.given.add(answer["value"])
             self.unsettled.pop(number, None)
         except Unsupported:
             raise
         except Exception as error:
             self.raised.append(error)
             if isinstance(error, AssertionError):
+                self.given.note(error, content)
                 self.unsettled[number] = (getattr(self._callables[number], "__name__", ""), error)
             kind = type(error) if ERRORS.get(type(error).__name__) is type(error) else Exception
             stand_in = [kind.__name__, wire.encode((str(error),), self._keep)]

@@ -30,9 +30,11 @@ class Runner:
 
     def __init__(self, link: Link) -> None:
         self._link = link
+        self._asked_before = False  # by what the tests are made of, such as a condition of ``skipif``
 
     def run(self, values: Iterable[Any]) -> None:
         """Run test functions, test classes of pytest, and those of unittest."""
+        self._asked_before = self._link.asked > 0
         for value in [*values]:
             if isinstance(value, types.FunctionType) and value.__name__.startswith("test"):
                 self._function(value, getattr(value, "pytestmark", []))
@@ -68,12 +70,15 @@ class Runner:
 
     def _function(self, test: Callable[..., Any], marks: list[Any]) -> None:
         """Run one test for each set of its parameters."""
+        if any(mark.name == "skipif" and any(mark.args) for mark in marks) and self._asked_before:
+            raise CodeError("a test skips after the tests have asked the code")
         if any(mark.name == "skip" or (mark.name == "skipif" and any(mark.args)) for mark in marks):
             return
         sets: list[dict[str, Any]] = [{}]
         for mark in marks:
             if mark.name == "parametrize":
                 sets = [{**one, **more} for one in sets for more in _parameters(*mark.args[:2])]
+        self._link.empty_loops |= not sets
         for parameters in sets:
             self._refuse_fixtures(test, parameters)
             self._unless_skipped(test, parameters)

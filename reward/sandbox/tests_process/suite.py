@@ -24,6 +24,8 @@ from reward.sandbox.tests_process import interpreter, randomness
 from reward.sandbox.tests_process.errors import CodeError, Unchecked, Unsupported
 from reward.sandbox.tests_process.failures import Failures, Mapped, Paired, compare_by_order, count_check, over_items
 from reward.sandbox.tests_process.guards import arrays, evaluation, tolerances
+from reward.sandbox.tests_process.guards.equality import are_all_equal
+from reward.sandbox.tests_process.guards.loops import Loops
 from reward.sandbox.tests_process.mirror import Mirror
 from reward.sandbox.tests_process.remote import Link
 from reward.sandbox.tests_process.runner import Runner, finish, is_skip
@@ -60,6 +62,7 @@ class Plan:
     modules: set[str]
     due: set[str]
     handed: set[str]
+    own: set[str]
     records: str
     run: str
     entry: str
@@ -76,6 +79,7 @@ class Plan:
             **sets,
             due=set(plan["due"]),
             handed=set(plan["handed"]),
+            own=set(plan["own"]),
             records=plan["records"],
             run=plan["run"],
             entry=job.get("entry_point") or "",
@@ -100,23 +104,23 @@ def run(job: dict[str, Any], link: Link) -> None:
     checked: list[int] = []
     vacuous: list[int] = []
     entered: set[str] = set()
-    failures = Failures(link, plan.handed)
+    failures, loops = Failures(link, plan.handed), Loops()
     module = types.ModuleType("__main__")
     sys.modules["__main__"] = module
     space = link.records.space = module.__dict__
     space.update({"__builtins__": builtins, instrument.ENTERED: entered.add})
     space[instrument.CHECKED] = partial(count_check, checked, vacuous, entered)
-    space |= {instrument.OVER_ITEMS: partial(over_items, vacuous), instrument.ORDERED: compare_by_order}
+    space |= {instrument.OVER_ITEMS: partial(over_items, vacuous, loops), instrument.ORDERED: compare_by_order}
     space |= {instrument.FAILED: failures.note, instrument.HANDLED: failures.forget_handled}
-    space[instrument.SWALLOWED] = failures.forget_swallowed
+    space |= {instrument.SWALLOWED: failures.forget_swallowed, instrument.LOOPED: loops.note}
     space.update({name: value for name, value in code.items() if name in plan.asked})
     _libraries(plan.asked - free_names.BUILTINS - code.keys(), space)
+    _solution(code, space, plan)  # the setup may import from it
     if plan.before:
         ours = [node for node in plan.before if _is_ours(node, plan, code)]
         _execute(compile(instrument.ordered(ast.Module(ours, [])), "setup.py", "exec"), space)
     _solution(code, space, plan)
-    candidate = _candidate(plan, code)
-    if candidate is not None:
+    if (candidate := _candidate(plan, code)) is not None:
         space["candidate"] = candidate
     _guard_values(plan, job, link)
     present = dict(space)
@@ -132,11 +136,12 @@ def run(job: dict[str, Any], link: Link) -> None:
     _join_threads()
     if "atexit" in plan.modules:
         atexit._run_exitfuncs()
-    if failures:
+    if failures or are_all_equal():
         raise AssertionError("a check failed, and the tests went on")
     if waiting := sorted(plan.due - entered):
         raise Unsupported(f"the tests check something in {waiting[0]}, which nothing runs to its checks")
     _verify(link, plan, job, len(checked), names, code)
+    link.empty_loops |= loops.is_any_empty()
 
 
 def _guard_values(plan: Plan, job: dict[str, Any], link: Link) -> None:
@@ -254,7 +259,9 @@ def _solution(code: dict[str, Any], space: dict[str, Any], plan: Plan) -> None:
     """Make the module that the tests may import; what the setup defines there is the setup's."""
     of_setup = {node.name for node in plan.before if isinstance(node, (*source.Function, ast.ClassDef))}
     module = Solution("solution")
-    module.__dict__.update({**code, **{name: space[name] for name in of_setup & space.keys()}})
+    own = plan.own - plan.of_solution - {plan.entry}
+    theirs = {name: value for name, value in code.items() if name not in own}
+    module.__dict__.update(theirs | {name: space[name] for name in of_setup & space.keys()})
     sys.modules["solution"] = module
 
 

@@ -19,6 +19,7 @@ from tests.attacks import (
     programs,
     programs_of_data_sets,
     programs_of_limits,
+    programs_of_names,
     programs_of_own_errors,
     programs_of_styles,
     programs_of_values,
@@ -27,10 +28,10 @@ from tests.attacks.programs import ANY_CHANGE, HANGING, NO_OUTPUT, RIGHT, TESTS,
 from trainer import ROOT
 
 ATTACKS = programs.ATTACKS | programs_of_data_sets.ATTACKS | programs_of_values.ATTACKS | programs_of_limits.ATTACKS
-ATTACKS |= programs_of_own_errors.ATTACKS | programs_of_styles.ATTACKS
+ATTACKS |= programs_of_own_errors.ATTACKS | programs_of_styles.ATTACKS | programs_of_names.ATTACKS
 LED_TO = programs_of_own_errors.LED_TO | programs_of_styles.LED_TO
 HONEST = honest_programs.HONEST | honest_python.HONEST | programs_of_data_sets.HONEST | programs_of_limits.HONEST
-HONEST |= programs_of_own_errors.HONEST | programs_of_styles.HONEST
+HONEST |= programs_of_own_errors.HONEST | programs_of_styles.HONEST | programs_of_names.HONEST
 UNDECIDED = programs.UNDECIDED | programs_of_limits.UNDECIDED
 UNSCORED = programs.UNSCORED | programs_of_data_sets.UNSCORED
 
@@ -249,6 +250,8 @@ def test_what_the_harness_cannot_do_is_unscored(tests, extra) -> None:
         ({"inputs": ["1", "x"], "outputs": ["1", "2"], "fn_name": "f"}, {}, "no JSON"),
         ({"inputs": [["1"]], "outputs": []}, {}, "1 inputs and 0 outputs"),
         ({"inputs": "1", "outputs": "2"}, {}, "no list of inputs"),
+        ({"fn_name": "f", "inputs": [[1], [2]], "outputs": [[None], [None]]}, {}, "every output is null or empty"),
+        ({"fn_name": "f", "inputs": [[1], [2]], "outputs": [[""], ""]}, {}, "every output is null or empty"),
         (TESTS, {"entry_point": {"f": 1}}, "give the name of the function"),
         (TESTS, {"entry_point": [[]]}, "give the name of the function"),
         ({"public_test_cases": [{"input": "1", "output": "2", "testtype": "functional"}]}, {}, "func_name"),

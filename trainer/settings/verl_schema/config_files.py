@@ -16,13 +16,14 @@ from omegaconf import DictConfig, OmegaConf
 
 from reward.support import yaml_file
 from reward.support.wording import expanded, path_fault
-from trainer.settings.verl_schema import choices, types, values
+from trainer.settings.verl_schema import agent_loops, choices, types, values, vllm_arguments
 from trainer.settings.verl_schema.override_faults import no_such
 
 EXPONENT = re.compile(r"[-+]?\d[\d.]*[eE][-+]?\d+")
 OWN_MANAGER, MANAGER = "pkg://trainer.workers.reward_manager", "KitRewardManager"
 MANAGER_KEY = "reward.reward_manager.name"
 MODEL_PATHS = ("path", "tokenizer_path", "hf_config_path", "lora_adapter_path")  # of sections named model
+NO_SETTINGS = f"it has no settings: {yaml_file.RESTORE}"
 NOT_SETTINGS = ("defaults", "hydra")  # Hydra's own
 
 
@@ -53,14 +54,20 @@ def _digest(files: Sequence[Path]) -> str:
 
 def _of_file(file: Path) -> Iterator[str]:
     """Yield the faults of one file, each with its line."""
+    is_list = file.name.endswith(agent_loops.ENDING)
     try:
-        yaml_file.read(file)
-    except yaml_file.YamlFileError:  # which composing tells
+        (yaml_file.check if is_list else yaml_file.read)(file)
+    except yaml_file.YamlFileError as error:
+        yield from [f"not readable: {error}"] * is_list  # of all others composing tells
         return
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)(file.read_text(encoding="utf-8-sig"))
     root = loader.get_single_node()
-    if isinstance(root, yaml.MappingNode):  # else it is a list of verl's: agent loops
+    if is_list:
+        yield from agent_loops.faults(root, loader)
+    elif isinstance(root, yaml.MappingNode) and root.value:
         yield from _of_group(root, "", loader)
+    else:
+        yield NO_SETTINGS
 
 
 def _of_group(group: yaml.MappingNode, prefix: str, loader: Any) -> Iterator[str]:
@@ -80,7 +87,7 @@ def _of_group(group: yaml.MappingNode, prefix: str, loader: Any) -> Iterator[str
         value = loader.construct_object(node, deep=True)
         if isinstance(value, str) and node.style is None and EXPONENT.fullmatch(value):  # a number to OmegaConf
             value = float(value)
-        for fault in values.faults(key, value):
+        for fault in vllm_arguments.faults(key, value) or values.faults(key, value):
             yield f"line {line}: {fault}"
 
 

@@ -94,6 +94,8 @@ def _make(folder: Path, before: Manifest, left_out: dict[str, str], pins: dict[K
     start, wheels = time.monotonic(), folder / WHEELS
     own = [path.name for path in manifest.own_wheels(folder)]
     wanted = {key: pin for key, pin in pins.items() if key not in map(wheel_key, own)}
+    if wheels.is_symlink():  # what is not asked for is removed from there
+        raise UserError(f"{wheels} is a link to another folder; remove the link, and run the same command again")
     wheels.mkdir(exist_ok=True)
     before.write(folder, complete=False)
     kept = _keep(wheels, before, wanted)
@@ -118,8 +120,11 @@ def _keep(wheels: Path, before: Manifest, wanted: dict[Key, Pin]) -> dict[str, s
     """Return the wheels, with sha256, that are sound, wanted and allowed by the lock; remove all else."""
     kept: dict[str, str] = {}
     for path in sorted(wheels.iterdir()):
-        if path.is_dir():  # of a command that was killed
+        if path.is_dir() and not path.is_symlink():  # of a command that was killed
             shutil.rmtree(path)
+            continue
+        if not path.is_file():  # a pipe, or a link to no file
+            path.unlink()
             continue
         pin, sha256 = wanted.get(wheel_key(path.name) or ("", "")), checksum(path)
         sound = sha256 == before.wheels.get(path.name, sha256)  # not listed yet: pip checked it as it came

@@ -36,7 +36,9 @@ class Manifest:
         """Write it, as complete or not, whole or not at all."""
         temporary = folder / f".{FILE}.new"
         content = {"format": FORMAT, **asdict(self), "complete": complete}
-        temporary.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+        temporary.unlink(missing_ok=True)  # which may be a link to anywhere
+        with temporary.open("x", encoding="utf-8") as file:
+            file.write(json.dumps(content, indent=1) + "\n")
         temporary.replace(folder / FILE)
 
     def files(self) -> dict[Key, str]:

@@ -65,8 +65,8 @@ def _parse(lock: Path, line: str, target: Target) -> Key | None:
 def hashes_of(lock: Path) -> dict[Key, tuple[str, ...]]:
     """Return the sha256 of the files of each name and version, from the file beside a lock; none of another lock."""
     beside = lock.with_suffix(".hashes.txt")
-    lines = beside.read_text(encoding="utf-8").splitlines() if beside.is_file() else [""]
-    if not lines[0].endswith(f" {checksum(lock)}"):
+    lines = beside.read_text(encoding="utf-8").splitlines() if beside.is_file() else []
+    if not lines or not lines[0].endswith(f" {checksum(lock)}"):
         return {}
     parts = [(line.partition(" ")[0].split("=="), line) for line in lines[1:]]
     return {(name, version): tuple(SHA256.findall(line)) for (name, version), line in parts}

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from reward.support.wording import printable
 from trainer.setup.wheelhouse import manifest, requirements
 from trainer.setup.wheelhouse.manifest import WHEELS, Manifest, checksum
 from trainer.setup.wheelhouse.requirements import Pin
@@ -58,7 +59,10 @@ def main(words: list[str]) -> int:
         print(f"not among the hashes of the locks, only of {manifest.FILE}: {', '.join(unlisted)}", file=sys.stderr)
     for path in own:
         sha256 = checksum(path)
-        print(f"of your own, and with no hash in {manifest.FILE}: {path.name}, sha256 {sha256}", file=sys.stderr)
+        print(
+            f"of your own, and with no hash in {manifest.FILE}: {printable(path.name)}, sha256 {sha256}",
+            file=sys.stderr,
+        )
     out.mkdir(parents=True)
     lines = [f"{pin} --hash=sha256:{sha256}\n" for pin, sha256 in sums.items()]
     (out / "requirements.txt").write_text("".join(lines), encoding="utf-8")
@@ -143,4 +147,4 @@ def _file_faults(folder: Path, listed: Manifest, own: Sequence[Path], files: Seq
 
 def _few(names: Sequence[object]) -> str:
     more = len(names) - SHOWN
-    return ", ".join(map(str, names[:SHOWN])) + (f" and {more} more" if more > 0 else "")
+    return ", ".join(printable(str(name)) for name in names[:SHOWN]) + (f" and {more} more" if more > 0 else "")

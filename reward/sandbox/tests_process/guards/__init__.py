@@ -1,1 +1,1 @@
-"""Functions of libraries that take what the code returned: here they are as strict as the tests believe them to be."""
+"""What keeps a pass from being luck: libraries as strict as tests believe, and what tests gave, looped over, own."""
