@@ -18,6 +18,7 @@ Without Landlock or seccomp there is no sandbox: ``LockdownError``, and no code 
 import _thread
 import contextlib
 import ctypes
+import functools
 import os
 import platform
 import resource
@@ -124,6 +125,17 @@ def _require_thread_limit() -> None:
     resource.setrlimit(resource.RLIMIT_NPROC, limits)
 
 
+def prepare() -> None:
+    """Work out once, before a server forks, what all of its children need."""
+    if _abi() >= 0:
+        _filter(_abi())
+
+
+def _abi() -> int:
+    """Return the kernel's version of Landlock; negative where it has none."""
+    return int(_libc.syscall(444, None, ctypes.c_size_t(0), 1))
+
+
 def lock(folder: str, readable: list[str], seconds: float, scope_signals: bool = True, newest_abi: int = 99) -> None:
     """Give up everything but what the module's docstring lists.
 
@@ -159,7 +171,7 @@ def lock(folder: str, readable: list[str], seconds: float, scope_signals: bool =
     _libc.capset(struct.pack("Ii", 0x20080522, 0), bytes(24))
     if os.getuid() == 0:
         _require_thread_limit()
-    abi = min(newest_abi, _libc.syscall(444, None, ctypes.c_size_t(0), 1))
+    abi = min(newest_abi, _abi())
     _landlock(folder, readable, scope_signals, abi)
     _seccomp(abi)
 
@@ -197,6 +209,7 @@ def _seccomp(abi: int) -> None:
     _call("prctl(PR_SET_SECCOMP)", _libc.prctl(PR_SET_SECCOMP, 2, fprog, 0, 0))
 
 
+@functools.cache
 def _filter(abi: int) -> bytes:
     load, equal, any_bit, give, bits = 0x20, 0x15, 0x45, 0x06, 0x54
     allow, deny, absent = 0x7FFF0000, 0x00050000 | EPERM, 0x00050000 | ENOSYS

@@ -10,7 +10,7 @@ import html
 import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -212,7 +212,19 @@ def hidden_in(node: Any) -> Any:
 
 def holds_secret(text: str) -> str:
     """Return the env var whose secret is in ``text``, in whatever form; empty where none is."""
-    for name, value in secrets():
-        if any(form in text for form in _forms(value)):
-            return name
-    return ""
+    return secret_finder()(text)
+
+
+def secret_finder() -> Callable[[str], str]:
+    """Return ``holds_secret`` for many texts, with the secrets of the environment as it is now."""
+    secrets_as_written = _written(tuple(os.environ.items()))
+
+    def find(text: str) -> str:
+        return next((name for name, forms in secrets_as_written if any(form in text for form in forms)), "")
+
+    return find
+
+
+@functools.lru_cache(maxsize=4)
+def _written(environment: tuple[tuple[str, str], ...]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    return tuple((name, tuple(dict.fromkeys(_forms(value)))) for name, value in _secrets(environment))

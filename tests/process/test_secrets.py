@@ -154,6 +154,17 @@ def test_scrubbing_costs_little(canaries) -> None:
     assert time.perf_counter() - start < 1.0
 
 
+def test_a_secrets_forms_are_made_once_for_many_texts(canaries, monkeypatch) -> None:
+    """A configuration has 600 texts, and each is looked at twice."""
+    made, forms_of = list[str](), secret._forms
+    monkeypatch.setattr(secret, "_forms", lambda value: made.append(value) or forms_of(value))
+    monkeypatch.setenv("ANOTHER_API_KEY", "canary-of-this-test")
+    find = secret.secret_finder()
+    assert [find(f"text {i}") for i in range(100)] == [""] * 100
+    assert find(quote_plus("a canary-of-this-test")) == "ANOTHER_API_KEY"
+    assert len(made) == len({*secret.secrets()})
+
+
 def test_a_failure_of_a_judge_is_scrubbed_before_it_is_cut(canaries) -> None:
     for padding in range(280, 300):
         assert "canary" not in str(Failure("auth", "x" * padding + "canary-one-7f3a91"))

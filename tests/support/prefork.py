@@ -108,20 +108,33 @@ class Prefork:
 def _serve() -> None:
     import datasets  # noqa: F401
     import transformers  # noqa: F401
+    from omegaconf import OmegaConf
 
     from data import parquet, report  # noqa: F401
     from trainer.checks import reward_check as _reward_check  # noqa: F401
     from trainer.commands import chat, eval, export, judge_check, score  # noqa: F401
     from trainer.commands import check as _check  # noqa: F401
     from trainer.monitor.report import page  # noqa: F401
-    from trainer.settings.verl_schema import settings_tree
+    from trainer.settings.verl_schema import config_files, settings_tree
     from trainer.user_error import UserError
 
     _build_a_model()
     for device, reward in COMPOSED:
         with contextlib.suppress(UserError):  # a test has damaged a file of config/ meanwhile
-            settings_tree.compose_files(device, reward, ())
+            _parse(OmegaConf.to_container(settings_tree.compose_files(device, reward, ())))
+    config_files.of_files(ROOT)  # which reads the words that verl knows, for a second
     _answer()
+
+
+def _parse(node: Any) -> None:
+    """Parse the interpolations of a configuration, for the forks to resolve."""
+    from trainer.settings.verl_schema import settings_tree
+
+    if isinstance(node, dict | list):
+        for value in node.values() if isinstance(node, dict) else node:
+            _parse(value)
+    elif isinstance(node, str) and "${" in node:
+        settings_tree.parsed(node)
 
 
 def _build_a_model() -> None:

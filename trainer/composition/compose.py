@@ -4,7 +4,7 @@ import contextlib
 import math
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from reward.support import redact
-from reward.support.secret import holds_secret
+from reward.support.secret import secret_finder
 from reward.support.wording import OF_PYTHON, shown
 from trainer.algorithm.conflicts import of_groups, of_sampling, of_sampling_ahead, of_schedule
 from trainer.algorithm.kl import full_kl
@@ -41,7 +41,8 @@ def resolve(environment: Mapping[str, str], settings: Settings) -> DictConfig:
         try:
             overrides = (*critic_layers.overrides(settings), *settings.overrides)
             config = settings_tree.compose_files(settings.text("DEVICE"), settings.reward.kind, overrides)
-            OmegaConf.resolve(config)
+            with settings_tree.parsed_once():
+                OmegaConf.resolve(config)
         except READING as error:
             raise UserError(_one_line(error, settings.overrides)) from None
     with blaming(settings.overrides):
@@ -134,20 +135,20 @@ def write(config: DictConfig, path: Path) -> None:
 
 def unfit(config: DictConfig) -> list[str]:
     """Return what keeps ``config`` from being written: secrets, and text that verl would take for an interpolation."""
-    return list(_unfit(OmegaConf.to_container(config), ""))
+    return list(_unfit(OmegaConf.to_container(config), "", secret_finder()))
 
 
-def _unfit(node: Any, key: str) -> Iterator[str]:
+def _unfit(node: Any, key: str, holder: Callable[[str], str]) -> Iterator[str]:
     if isinstance(node, dict):
         for name, value in node.items():
-            yield from _unfit(value, f"{key}.{name}" if key else str(name))
+            yield from _unfit(value, f"{key}.{name}" if key else str(name), holder)
     elif isinstance(node, list):
         for value in node:
-            yield from _unfit(value, key)
+            yield from _unfit(value, key, holder)
     elif isinstance(node, str):
         if "${" in node:
             yield f"{key}={node!r}: verl would take the ${{ in it for an interpolation; leave it out"
-        if env := holds_secret(node):
+        if env := holder(node):
             yield f"{key} holds the value of {env}: a secret stays in the environment, never in a file"
 
 

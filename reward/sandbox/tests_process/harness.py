@@ -146,10 +146,18 @@ def _out_of_time(*_: object) -> None:
     raise OutOfTime
 
 
-def main(settings: str) -> None:
-    """Serve until stdin ends; ``settings`` is a ``Place`` as JSON."""
+def _prepare(preloaded: str) -> None:
+    lockdown.prepare()
+    if preloaded:
+        with contextlib.suppress(ImportError):
+            importlib.import_module(preloaded)
+
+
+def main(settings: str, preloaded: str = "") -> None:
+    """Serve until stdin ends; ``settings`` is a ``Place`` as JSON, ``preloaded`` a library that each run is to have."""
     place = Place(**json.loads(settings))
     sys.path[:] = [path for path in sys.path if path != sys.path[0]] + place.packages
     signal.signal(signal.SIGALRM, _out_of_time)
     folders.sweep()
-    forkserver.run(partial(_pair, place=place), folders.run_folder, _is_verdict, one_shot=True)
+    turn, prepare = partial(_pair, place=place), partial(_prepare, preloaded)
+    forkserver.run(turn, folders.run_folder, _is_verdict, one_shot=True, prepare=prepare)

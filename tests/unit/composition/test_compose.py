@@ -105,6 +105,9 @@ MACHINES = {
 }
 
 
+CONVERTED: set[str] = set()
+
+
 @pytest.fixture
 def composite(tmp_path, monkeypatch) -> None:
     """The user's file with the composite reward switched on."""
@@ -137,7 +140,10 @@ def test_every_combination_passes_verls_own_checks(small_model, request, reward,
     parts += ["critic", "algorithm", "reward.sandbox_fusion"]  # verl's own reward_manager does not convert
     parts += ["reward.reward_model"] if config.reward.reward_model.enable else []
     for part in parts:
-        omega_conf_to_dataclass(compose.select(config, part))
+        content = repr((part, compose.select(config, part)))
+        if content not in CONVERTED:  # what rewards and machines leave alone is of many combinations
+            omega_conf_to_dataclass(compose.select(config, part))
+            CONVERTED.add(content)
     assert shape_faults(Shape.of_config(config)) == []
 
 

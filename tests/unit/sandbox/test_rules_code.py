@@ -65,6 +65,12 @@ def test_right_code_passes(code, tests, extra) -> None:
     assert run(code, tests, **extra)["score"] == 1.0
 
 
+def test_tests_that_import_pytest_need_not_wait_for_its_import() -> None:
+    tests = "import sys\nis_ready = '_py' + 'test' in sys.modules\n{}assert f(1) == 2 and is_ready"
+    assert run(RIGHT, tests.format("import pytest\n"))["score"] == 1.0
+    assert run(RIGHT, tests.format(""))["score"] == 0.0  # nobody else has it
+
+
 ATTACKS = {
     "wrong": "def f(x):\n    return x",
     "no code": "I would rather not.",
@@ -256,9 +262,9 @@ def test_an_error_that_calls_itself_unsupported_is_an_error() -> None:
 def test_no_process_and_no_folder_is_left() -> None:
     run(RIGHT)
     time.sleep(0.5)
-    # One folder for each pair that waits for work, and no process of code that was run.
+    # One folder for each pair that waits for work, in two pools, and no process of code that was run.
     waiting = [p for p in psutil.Process().children(recursive=True) if "reward.sandbox" in " ".join(p.cmdline())]
-    assert len(waiting) <= 4 * max(2, os.cpu_count() or 2)
+    assert len(waiting) <= 2 * 4 * max(2, os.cpu_count() or 2)
     assert all(not list(folder.iterdir()) for folder in Path(tempfile.gettempdir()).glob("kit-code-*"))
 
 

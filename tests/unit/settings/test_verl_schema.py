@@ -3,11 +3,13 @@
 import copy
 import shutil
 
+import omegaconf.base
 import pytest
 import yaml
 from hydra import compose, initialize_config_dir
 from omegaconf import OmegaConf
 from omegaconf._utils import get_yaml_loader
+from omegaconf.grammar_parser import parse
 
 from trainer import ROOT
 from trainer.settings.verl_schema import choices, settings_tree, types
@@ -72,3 +74,18 @@ def test_what_is_composed_again_is_as_new(tmp_path, monkeypatch) -> None:
     path = tmp_path / "config" / "ppo.yaml"
     path.write_text(path.read_text().replace("\nray_kwargs:\n", "\nray_kwargs:\n  timeline_json_file: here.json\n"))
     assert settings_tree.compose_files("cpu", "rule", ()).ray_kwargs.timeline_json_file == "here.json"
+
+
+def test_an_interpolation_is_parsed_once_a_process(monkeypatch) -> None:
+    before = settings_tree.parsed.cache_info()
+    for number in ("100001", "100002"):
+        monkeypatch.setenv("ONCE", number)
+        once = "${oc.decode:${oc.env:ONCE}}"
+        config = OmegaConf.create({"a": once, "b": "${a}", "c": once})
+        with settings_tree.parsed_once():
+            OmegaConf.resolve(config)
+        assert config == {"a": int(number), "b": int(number), "c": int(number)}
+    after = settings_tree.parsed.cache_info()
+    assert after.hits > before.hits
+    assert after.misses - before.misses <= 4  # two interpolations, and what one of them came to
+    assert omegaconf.base.parse is parse

@@ -11,10 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import omegaconf._utils
+import omegaconf.base
+import omegaconf.resolvers.oc
 import yaml
 from hydra import compose, initialize_config_dir
 from omegaconf import DictConfig, OmegaConf
 from omegaconf._utils import get_yaml_loader
+from omegaconf.grammar_parser import parse
 
 from reward.support import yaml_file
 from trainer import ROOT
@@ -44,7 +47,10 @@ def compose_files(device: str, reward: str, overrides: tuple[str, ...]) -> DictC
 @functools.lru_cache(maxsize=32)
 def _composed(device: str, reward: str, overrides: tuple[str, ...], _state: tuple[object, ...]) -> bytes:
     choices = [f"hydra.searchpath=[file://{verl_config_folder()}]", f"device={device}", f"reward@_global_={reward}"]
-    with _config_folder() as folder, initialize_config_dir(str(folder), version_base=None), _with_libyaml():
+    with contextlib.ExitStack() as stack:
+        folder = stack.enter_context(_config_folder())
+        for context in (initialize_config_dir(str(folder), version_base=None), _with_libyaml(), parsed_once()):
+            stack.enter_context(context)
         return pickle.dumps(compose("ppo", overrides=[*choices, *overrides]))
 
 
@@ -67,6 +73,25 @@ def _with_libyaml() -> Iterator[None]:
         yield
     finally:
         omegaconf._utils.get_yaml_loader = get_yaml_loader
+
+
+@contextlib.contextmanager
+def parsed_once() -> Iterator[None]:
+    """Have OmegaConf parse each interpolation once a process: it takes two thirds of the time that resolving does."""
+    readers = (omegaconf.base, omegaconf._utils, omegaconf.resolvers.oc)
+    for module in readers:
+        module.parse = parsed  # type: ignore[attr-defined]
+    try:
+        yield
+    finally:
+        for module in readers:
+            module.parse = parse  # type: ignore[attr-defined]
+
+
+@functools.lru_cache(maxsize=4096)
+def parsed(value: str, parser_rule: str = "configValue", lexer_mode: str = "DEFAULT_MODE") -> Any:
+    """Return a tree, which those who read it leave as it is."""
+    return parse(value, parser_rule, lexer_mode)
 
 
 def yaml_loader() -> Any:
