@@ -24,5 +24,9 @@ class GraderTimeout(GraderFailed):
     """The grader took too long and was killed: the sample is unscored, and counted."""
 
 
+class GraderStarved(GraderTimeout):
+    """The machine gave the grader hardly any time, whatever it was asked: the sample is unscored, and counted."""
+
+
 class RewardFunctionError(RewardError, ValueError):
     """A reward function of the user's that cannot be loaded, or returned what is no score."""

@@ -30,6 +30,7 @@ LONGEST_PAUSE = 1.0  # seconds before another try, after children that failed
 REFUSING_PAUSE = 0.1  # seconds; from this pause on, requests are refused
 MOST_DESCRIPTORS = 1024
 NEVER = float("inf")
+PATIENCE = 6  # times a limit of CPU time: the longest that a machine may take for it
 Place = TypeVar("Place")
 Answer = dict[str, Any]
 
@@ -90,15 +91,27 @@ class Child(Generic[Place]):
         os.close(self.requests)
         os.close(self.answers)
 
-    def exchange(self, request: bytearray, deadline: float, to_the_end: bool, on_wait: Callable[[], None]) -> bytes:
+    def cpu_seconds(self) -> float:
+        """CPU time that it has used."""
+        return time.clock_gettime((~self._pid << 3) | 2)  # the clock of a process, as clock_getcpuclockid(3) makes it
+
+    def exchange(
+        self,
+        request: bytearray,
+        seconds: float,
+        to_the_end: bool,
+        on_wait: Callable[[], None],
+        more: Callable[[], float] = lambda: 0.0,
+    ) -> bytes:
         """Return the line that it answers, which is all that it writes (``to_the_end``: until it closes its stdout).
 
         The request is written from where it lies, with no copy (``frames.wipe``).
 
         Raises:
             Broken: it is not one line, or too long.
-            TimeoutError: it is not there at ``deadline``.
+            TimeoutError: it is not there after ``seconds``, and ``more`` seconds after these, until that is 0.
         """
+        deadline = time.monotonic() + seconds
         unsent, line_end, answer = memoryview(request), memoryview(b"\n"), bytearray()
         while True:
             if not unsent:
@@ -106,7 +119,10 @@ class Child(Generic[Place]):
             events = {self.answers: select.POLLIN} | ({self.requests: select.POLLOUT} if unsent else {})
             ready = frames.wait(events, deadline, on_wait)
             if not ready:
-                raise TimeoutError
+                further = more()
+                if further <= 0:
+                    raise TimeoutError
+                deadline = time.monotonic() + further
             if self.requests in ready:
                 unsent = self._write(unsent)
             if self.answers in ready:
@@ -154,8 +170,10 @@ class ForkingServer(Generic[Place]):
         place: Callable[[], AbstractContextManager[Place]],
         is_value: Callable[[Any], bool],
         one_shot: bool,
+        cpu_time: bool,
     ) -> None:
-        self._turn, self._place, self._is_value, self._one_shot = turn, place, is_value, one_shot
+        self._turn, self._place, self._is_value = turn, place, is_value
+        self._one_shot, self._cpu_time = one_shot, cpu_time
         self._parent = int(os.environ.pop("KIT_PARENT", "") or os.getppid())
         self._requests, self._replies = os.dup(0), os.dup(1)
         null = os.open(os.devnull, os.O_RDWR)
@@ -195,7 +213,7 @@ class ForkingServer(Generic[Place]):
                 number, seconds, request = frames.receive(self._requests, NEVER, self._look)
                 answer, answered = self._ask(child, request, seconds), True
                 self._reply(number, answer or {"error": "the grader's process gave no verdict"})
-                if self._one_shot or answer is None or "late" in answer:
+                if self._one_shot or answer is None or answer.keys() & {"late", "starved"}:
                     return True
         finally:
             child.end()
@@ -203,15 +221,23 @@ class ForkingServer(Generic[Place]):
     def _ask(self, child: Child[Place], request: bytearray, seconds: float) -> Answer | None:
         """Return the answer to a request, ``{"late": True}`` after ``seconds``; None where there is none to believe.
 
+        Where CPU time counts, a child that has had less of it in ``PATIENCE`` times as long is ``{"starved": True}``.
         The request is wiped: it holds tests, and the next child may run code that searches its memory for them.
         """
+        began, last = child.cpu_seconds(), time.monotonic() + PATIENCE * seconds
+
+        def left() -> float:
+            return began + seconds - child.cpu_seconds() if self._cpu_time else 0.0
+
         try:
-            line = child.exchange(request, time.monotonic() + seconds, self._one_shot, self._look)
+            line = child.exchange(
+                request, seconds, self._one_shot, self._look, lambda: min(left(), last - time.monotonic())
+            )
             answer = json.loads(line)
         except (Broken, ValueError, RecursionError):
             return None
         except TimeoutError:
-            return {"late": True}
+            return {"starved": True} if left() > 0 else {"late": True}
         finally:
             frames.wipe(request)
         return answer if is_answer(answer, self._is_value) else None
@@ -248,6 +274,7 @@ def run(
     place: Callable[[], AbstractContextManager[Place]],
     is_value: Callable[[Any], bool] = is_bool,
     one_shot: bool = False,
+    cpu_time: bool = False,
     prepare: Callable[[], object] = lambda: None,
 ) -> None:
     """Answer the requests that come on stdin, until the client is gone.
@@ -257,13 +284,14 @@ def run(
         place: makes, and in the end removes, what one child works in.
         is_value: whether a child's value has the right form.
         one_shot: a child answers one request, and its answer is all that it writes until it ends.
+        cpu_time: the seconds of a request are those of CPU: a child that computes is not late for others' work.
         prepare: is called before the first child, where whatever a library prints goes nowhere.
     """
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # ignored, as some parents leave it, children would not be kept
     # Blocked, and looked for where the server waits: no place is left half made or half removed.
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
-    server = ForkingServer(turn, place, is_value, one_shot)
+    server = ForkingServer(turn, place, is_value, one_shot, cpu_time)
     prepare()
     with contextlib.suppress(frames.Closed):
         server.serve()

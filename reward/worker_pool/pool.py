@@ -16,10 +16,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from reward.support.errors import GraderFailed, GraderTimeout
-from reward.worker_pool import frames
+from reward.support.errors import GraderFailed, GraderStarved, GraderTimeout
+from reward.worker_pool import forkserver, frames
 
-SECONDS = 5.0  # for one question
+SECONDS = 5.0  # for one question, of CPU time where the server counts that
 START_SECONDS = 120.0  # imports, on a machine that is busy
 GRACE = 30.0  # more, until a server that answers nothing is given up
 WORKERS = max(2, min(4, os.cpu_count() or 2))
@@ -52,10 +52,11 @@ class Worker:
 
         Raises:
             GraderTimeout: there is none after ``seconds``; the server has killed its child.
+            GraderStarved: likewise, and the machine had other work all the while.
             GraderFailed: the task raised, its process died or answered in another form than asked for, or the server
                 itself is gone (``alive``).
         """
-        deadline = time.monotonic() + seconds + GRACE
+        deadline = time.monotonic() + forkserver.PATIENCE * seconds + GRACE
         self._asked += 1
         try:
             frames.send(self._requests, frames.pack(self._asked, seconds, json.dumps(request).encode()), deadline)
@@ -65,6 +66,8 @@ class Worker:
         reply = self._reply(deadline)
         if "late" in reply:
             raise GraderTimeout(f"no verdict after {seconds:g} s")
+        if "starved" in reply:
+            raise GraderStarved(f"less than {seconds:g} s of CPU time in {forkserver.PATIENCE * seconds:g} s")
         if "error" in reply:
             raise GraderFailed(reply["error"])
         return reply["value"]
@@ -186,11 +189,13 @@ def ask_of_answer(task: str, harmless: dict[str, Any], **arguments: Any) -> bool
 
     Raises:
         AnswerFault: the grader stalls or breaks with the answer, and does neither with ``harmless``.
-        GraderTimeout: it took too long with either.
+        GraderTimeout: it took too long with either, or the machine gave it no time (``GraderStarved``).
         GraderFailed: it broke with either.
     """
     try:
         return bool(ask(task, **arguments))
+    except GraderStarved:
+        raise
     except GraderFailed:
         _ask_once(task, json.dumps(arguments | harmless))
         raise AnswerFault from None

@@ -103,4 +103,4 @@ def main(prepare: Callable[[], None] = _prepare) -> None:
     """Import, then keep one child alive until stdin ends."""
     with contextlib.suppress(OSError):
         os.setpriority(os.PRIO_PROCESS, 0, 5)
-    forkserver.run(_serve, contextlib.nullcontext, prepare=prepare)
+    forkserver.run(_serve, contextlib.nullcontext, cpu_time=True, prepare=prepare)

@@ -99,6 +99,33 @@ def test_a_server_that_can_make_no_place_says_why() -> None:
     worker.close()
 
 
+def test_where_cpu_time_counts_a_busy_machine_makes_no_answer_late() -> None:
+    """A child that sleeps stands for one that others keep from its work."""
+    from reward.support.errors import GraderStarved, GraderTimeout
+    from reward.worker_pool.pool import Worker
+
+    code = (
+        "import contextlib, json, os, time; from reward.worker_pool import forkserver\n"
+        "def turn(where):\n"
+        "    while line := forkserver.line():\n"
+        "        asked, began = json.loads(line), time.process_time()\n"
+        "        time.sleep(asked['waits'])\n"
+        "        while time.process_time() - began < asked['works']: pass\n"
+        "        os.write(1, b'{\"value\": true}\\n')\n"
+        "    return forkserver.NO_REQUEST\n"
+        "forkserver.run(turn, contextlib.nullcontext, cpu_time=True)"
+    )
+    worker = Worker([sys.executable, "-c", code], clean_environment(PYTHONPATH=str(ROOT)))
+    assert worker.ask({"waits": 1.0, "works": 0.1}, 0.5)
+    with pytest.raises(GraderTimeout, match=r"no verdict after 0\.5 s") as late:
+        worker.ask({"waits": 0.0, "works": 60.0}, 0.5)
+    assert late.type is GraderTimeout
+    with pytest.raises(GraderStarved, match=r"less than 0\.5 s of CPU time in 3 s"):
+        worker.ask({"waits": 60.0, "works": 0.0}, 0.5)
+    assert worker.ask({"waits": 0.0, "works": 0.0}, 0.5)
+    worker.close()
+
+
 def test_a_pipe_that_breaks_ends_the_server(tmp_path) -> None:
     code = (
         "import contextlib, os; from reward.worker_pool import forkserver\n"
