@@ -15,7 +15,7 @@ from typing import Any
 
 from reward.support.errors import RewardFunctionError
 from reward.support.user_file import import_file
-from reward.support.wording import expanded, of_code, path_fault, reason, shown
+from reward.support.wording import expanded, of_code, path_fault, shown
 
 MODULE = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
 LARGEST = 1e30  # of a reward: sums and squares of them are taken in float32
@@ -40,10 +40,10 @@ def load(spec: str) -> Function:
         if isinstance(error, KeyboardInterrupt):
             raise
         file = str(expanded(place).resolve()) if place.endswith(".py") else ""
-        what = f"importing it fails: {of_code(error, file)}"
+        what = f"importing it fails: {of_code(error, file)}; fix it, or install what it imports"
         if _absent(error, place) or (not MODULE.fullmatch(place) and not file):
-            what = "there is no such file or module"
-        raise RewardFunctionError(f"--reward_fn {shown(spec)}: {what}; give path.py[:name] or module:name") from error
+            what = "there is no such file or module; give path.py[:name] or module:name"
+        raise RewardFunctionError(f"--reward_fn {shown(spec)}: {what}") from error
     function = getattr(module, name, None)
     if not callable(function):
         functions = [n for n, v in vars(module).items() if inspect.isfunction(v) and v.__module__ == module.__name__]
@@ -85,14 +85,16 @@ def _from_module(name: str) -> ModuleType:
 
 def _check_signature(spec: str, function: Function) -> None:
     try:
-        inspect.signature(function).bind(**dict.fromkeys(PARAMETERS))
-    except TypeError as error:
-        raise RewardFunctionError(
-            f"--reward_fn {shown(spec)}: verl calls it with {', '.join(PARAMETERS)}, by name, and it takes others "
-            f"({reason(error)})"
-        ) from None
+        signature = inspect.signature(function)
     except ValueError:
-        return  # a built-in without a signature
+        return  # a built-in without one
+    try:
+        signature.bind(**dict.fromkeys(PARAMETERS))
+    except TypeError:
+        raise RewardFunctionError(
+            f"--reward_fn {shown(spec)}: verl calls it with {', '.join(PARAMETERS)}, by name, and it takes "
+            f"{shown(signature)}"
+        ) from None
 
 
 def result(value: Any) -> dict[str, float]:

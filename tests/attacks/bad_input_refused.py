@@ -397,7 +397,7 @@ TYPED: tuple[tuple[str | tuple[str, ...], str], ...] = (
     ("check_reward --reward_fn {f}/hard_exit.py", "hard_exit.py"),
     ("check_reward --reward_fn {f}/variable.py", "no function compute_score"),
     ("check_reward --reward_fn {f}/class.py", "class.py"),
-    ("check_reward --reward_fn {f}/arguments.py", "it takes others"),
+    ("check_reward --reward_fn {f}/arguments.py", "by name, and it takes ("),
     ("check_reward --reward_fn {f}/returns_none.py", "a number is wanted"),
     ("check_reward --reward_fn {f}/returns_text.py", "a number is wanted"),
     ("check_reward --reward_fn {f}/returns_nan.py", "finite"),

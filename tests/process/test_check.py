@@ -69,7 +69,7 @@ def test_all_that_is_wrong_at_once(tmp_path, prefork) -> None:
     assert "there is no such folder" in result.out
     assert "--logger wandb: export WANDB_API_KEY" in result.out
     assert "GiB of one" not in result.out
-    assert f"{len(failed)} failures" in result.out.splitlines()[-1]
+    assert f"{len(failed)} to fix" in result.out.splitlines()[-1]
     assert not (tmp_path / "out" / "runs").exists()
 
 

@@ -74,8 +74,10 @@ def devices(settings: Settings) -> Iterator[Finding]:
         return
     if settings.text("DEVICE") == "cpu":
         cores = len(os.sched_getaffinity(0))
-        crowded = f"; more than the {cores} cores: they compete for the cores" * (count > cores)
-        yield Finding("devices", "warn" if crowded else "ok", f"{count} CPU rank{'s' * (count > 1)}{crowded}")
+        text = f"{count} CPU rank{'s' * (count > 1)}"
+        if count > cores:
+            text += f"; more than the {cores} cores, which they share (--device cuda plans a run on GPUs)"
+        yield Finding("devices", "warn" if count > cores else "ok", text)
         return
     visible = gpus()
     share = settings.number("GPU_MEMORY_UTILIZATION")

@@ -132,7 +132,10 @@ def _capacity(settings: Settings, plan: run_plan.RunPlan, config: DictConfig, ne
         run = RunSize.of_config(config)
     device = _gpu_memory(settings, run)
     if size is None:
-        yield Finding("memory", "warn", f"no forecast: the sizes of {settings.text('MODEL_PATH')} are not known")
+        name = settings.text("MODEL_PATH")
+        near = model.similar(name)
+        hint = f"; did you mean {near}?" * bool(near)
+        yield Finding("memory", "warn", f"no forecast: the sizes of {name} are not known{hint}")
     else:
         needs += [table.summary(size, run, device), *table.lines(size, run, device)]
     if size is not None and device is not None:

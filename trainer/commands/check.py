@@ -65,7 +65,7 @@ def _rehearsed(settings: Settings) -> str:
 def _summary(settings: Settings, findings: Sequence[Finding]) -> str:
     failed = [finding for finding in findings if finding.state == "fail"]
     warned = sum(finding.state == "warn" for finding in findings)
-    text = f"{len(findings) - len(failed) - warned} ok, {warned} warnings, {len(failed)} failures"
+    text = f"{len(findings) - len(failed) - warned} passed, {warned} warning{'s' * (warned != 1)}, {len(failed)} to fix"
     if not failed:
         return f"{text}; ready to launch"
     if not fatal(settings, findings):

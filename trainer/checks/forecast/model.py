@@ -3,9 +3,11 @@
 import csv
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 from reward.model.imports import transformers
+from reward.support.nearest import nearest
 from trainer import ROOT
 
 # Decoders of the Llama build: biases of q, k, v; bias of o; norms of q and k; norms a layer.
@@ -75,14 +77,27 @@ def of_config(config: Mapping[str, Any]) -> ModelSize | None:
 
 def known_config(name: str) -> Mapping[str, Any]:
     """Return the sizes of a model that many people train, for who cannot ask the hub; nothing of any other."""
-    plain = name.removesuffix("-Instruct").removesuffix("-Base")
-    with (ROOT / "config" / "model_sizes.tsv").open(encoding="utf-8", newline="") as file:
-        row = next((row for row in csv.DictReader(file, delimiter="\t") if row["name"] == plain), None)
+    row = _known().get(_plain(name))
     if row is None:
         return {}
     sizes = {key: int(text) for key, text in row.items() if text.isdigit() and key != "parameters"}
     tied = row["tie_word_embeddings"] == "true"
     return {**sizes, "architectures": [row["architectures"]], "tie_word_embeddings": tied}
+
+
+def similar(name: str) -> str:
+    """Return the name of such a model that ``name`` may be a misspelling of; empty where there is none."""
+    return next(iter(nearest(_plain(name), _known())), "")
+
+
+def _plain(name: str) -> str:
+    return name.removesuffix("-Instruct").removesuffix("-Base")
+
+
+@cache
+def _known() -> dict[str, dict[str, str]]:
+    with (ROOT / "config" / "model_sizes.tsv").open(encoding="utf-8", newline="") as file:
+        return {row["name"]: row for row in csv.DictReader(file, delimiter="\t")}
 
 
 def _by_formula(config: Mapping[str, Any], name: str) -> ModelSize:
