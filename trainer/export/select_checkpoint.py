@@ -105,6 +105,10 @@ def model(settings: Settings, command: str, name: str, say: Callable[[str], None
             raise UserError(f"{command}: {quoted(name)}: the folder has no weights, *{' or *'.join(WEIGHTS)}")
         return found_model, name
     except models.ModelError as error:
-        names = [path.name for path in (settings.output / "runs").glob("*/")]
-        hint = "" if "/" in name or ":" in name else f"; {no_such_run(name, names, settings.output / 'runs')}"
-        raise UserError(f"{command}: {error}{hint}") from None
+        if "/" in name or ":" in name or is_folder(Path(name)):
+            raise UserError(f"{command}: {error}") from None
+        runs = settings.output / "runs"
+        missing = no_such_run(name, [path.name for path in runs.glob("*/")], runs)
+        raise UserError(
+            f"{command}: {shown(name)}: {missing}; nor is it a model (a folder, builtin:tiny, OWNER/NAME of the hub)"
+        ) from None
