@@ -23,7 +23,7 @@ test_cuda_versions() {
   install_tools cuda-versions "$python"
   if (($#)); then exec "$KIT_PYTHON" -m pytest "$@"; fi
   "$KIT_PYTHON" -m pytest -m "stack and unit" -n 2 --dist loadfile || status=$?
-  "$KIT_PYTHON" -m pytest -m "stack and process" -n 2 --dist loadfile || status=$?
+  "$KIT_PYTHON" -m pytest -m "stack and process" -n 2 --dist loadfile --no-loadscope-reorder || status=$?
   "$KIT_PYTHON" -m pytest -m "stack and e2e" || status=$?
   return "$status"
 }
@@ -43,7 +43,7 @@ main() {
   if (($#)); then exec "$KIT_PYTHON" -m pytest "$@"; fi
   # Apart: a unit test that ends all processes of its own would end those that tests of programs keep.
   "$KIT_PYTHON" -m pytest -m unit -n 2 --dist loadfile || status=$?
-  "$KIT_PYTHON" -m pytest -m process -n 2 --dist loadfile || status=$?
+  "$KIT_PYTHON" -m pytest -m process -n 2 --dist loadfile --no-loadscope-reorder || status=$?
   "$KIT_PYTHON" -m pytest -m e2e || status=$?
   return "$status"
 }

@@ -15,6 +15,12 @@ if "PYTEST_XDIST_WORKER" in os.environ:  # before torch: one thread a worker, or
     os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 TIERS = ("unit", "process", "e2e")
+# What matters most, before the time is gone; then files of few tests and one to two minutes, which would keep one
+# worker busy at the end while the other has nothing left to do.
+FIRST = (
+    *("test_run.py", "test_reward_model_vllm.py", "test_eval.py", "test_calculator_model.py", "test_resume_verl.py"),
+    *("test_wheelhouse_setup.py", "test_first_minutes.py"),
+)
 # What differs between the two sets of versions, and the kit's packages that are built on it.
 ENGINE = re.compile(
     r"^\s*(?:import|from) (?:torch|transformers|peft|tensordict|transfer_queue|verl|vllm"
@@ -54,7 +60,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
     Runs of minutes in ``tests/e2e`` and tests that are slow have that mark where it is given to them.
     """
-    items.sort(key=lambda item: item.path.name != "test_run.py")  # what matters most, before the time is gone
+    items.sort(key=lambda item: FIRST.index(item.path.name) if item.path.name in FIRST else len(FIRST))
     for item in items:
         for tier in TIERS:
             if tier in item.path.relative_to(Path(__file__).parent).parts[:1]:
