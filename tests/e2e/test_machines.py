@@ -171,7 +171,7 @@ def strangers(several, output, small_model) -> Attack:
     attack.make(output / "trace", launchers, LONG_LIVED)
     machines[0].until(f"step {max(metrics(folder)) + 2}/200", SOON)
     machines[0].process.send_signal(signal.SIGINT)
-    assert [machine.ends(20) for machine in machines] == [130, 130]
+    assert [machine.ends() for machine in machines] == [130, 130]
     assert "the head node was stopped by SIGINT" in machines[1].said.splitlines()[-1]
     assert not (output / "trace").exists()
     return attack
@@ -208,5 +208,5 @@ def test_a_machine_that_ends_while_all_is_loaded_ends_the_run_on_both(
     machines = [several(2, rank, "--run_name", f"ended-{ended}-{signum}", *FLAGS) for rank in (0, 1)]
     machines[0].until(awaited)
     machines[ended].process.send_signal(signum)
-    assert tuple(machine.ends(20) for machine in machines) == statuses
+    assert tuple(machine.ends() for machine in machines) == statuses
     assert line in machines[1 - ended].said.splitlines()[-1]
