@@ -1,10 +1,11 @@
 """Weights that do not reach vLLM, and another temperature: each is noticed within a step, and nothing else is."""
 
+import json
 import time
 from pathlib import Path
 
 from tests.support.background import Start
-from tests.support.command import FAULTS, metrics
+from tests.support.command import FAULTS, metrics, train_sh
 
 SMALL = ("--batch_size", "32", "--mini_batch_size", "16", "--test_freq", "-1", "--save_freq", "-1")
 
@@ -32,3 +33,13 @@ def test_what_is_not_the_actors_is_noticed_within_a_step(output: Path, start: St
     assert "ALARM off_policy: after the weight sync, " in run.said
     log = (folder / "train.log").read_text()
     assert "step 3: vLLM samples with other weights than the actor's: model.layers.1." in log
+
+
+def test_an_adapter_that_is_not_sent_stops_the_run(output: Path) -> None:
+    run = ("--run_name", "bare", "--total_steps", "4", "--lora_rank", "8", "--stop_on", "off_policy", *SMALL)
+    result = train_sh(*run, timeout=600, OUTPUT_DIR=str(output), FAULTS="adapter", PYTHONPATH=FAULTS)
+    assert result.status == 1, result.out + result.err
+    assert "ALARM off_policy: after the weight sync, " in result.out + result.err
+    assert "ended at step 1 by --stop_on off_policy: after the weight sync, 42 of 80 weights" in result.err
+    assert json.loads((output / "runs" / "bare" / "summary.json").read_text())["state"] == "failed"
+    assert max(metrics(output / "runs" / "bare")) <= 2
