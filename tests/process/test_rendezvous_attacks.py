@@ -134,7 +134,7 @@ def test_nothing_extends_the_time_for_a_proof(rendezvous, monkeypatch, mode) -> 
         began = time.monotonic()
         with contextlib.suppress(OSError):
             TO_HEAD[mode](stranger)
-        assert time.monotonic() - began < 3
+        assert time.monotonic() - began < 10
 
 
 def test_strangers_are_bounded_by_address_and_in_total(rendezvous) -> None:
@@ -204,7 +204,7 @@ def test_one_that_does_not_read_hangs_nobody(rendezvous, monkeypatch) -> None:
     began = time.monotonic()
     for _ in range(50):
         rendezvous.members[1].channel.send(text="a" * 1_000_000)
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 15  # of 25
     wait_for(lambda: rendezvous.lost)
 
 
@@ -237,7 +237,7 @@ def test_a_false_head_holds_no_node(monkeypatch, capfd, mode) -> None:
     began = time.monotonic()
     with false_head(mode) as port, pytest.raises(rendezvous_client.NoHeadNodeError) as caught:
         rendezvous_client.connect(HERE, port, "", 0)
-    assert time.monotonic() - began < 2
+    assert time.monotonic() - began < 10
     line = str(caught.value)
     assert "\n" not in line
     assert line.isprintable()

@@ -257,7 +257,7 @@ def test_a_sweep_removes_what_a_killed_server_left(tmp_path, monkeypatch, name) 
     os.utime(folder, (0, 0))
     started = time.monotonic()
     folders.sweep()
-    assert time.monotonic() - started < 5  # the server starts meanwhile
+    assert time.monotonic() - started < 15  # the server starts meanwhile
     assert_empty_soon(tmp_path)
 
 
