@@ -140,7 +140,7 @@ def of_sampling_ahead(sampling: str, groups: Mapping[str, Any] | None, shares_de
             "--rm_url or --rm_engine transformers",
         ),
     ]
-    return [f"--async overlap: {text}" for wrong, text in checks if wrong and sampling != "off"]
+    return [f"--async {sampling}: {text}" for wrong, text in checks if wrong and sampling != "off"]
 
 
 def of_schedule(optim: Mapping[str, Any], target_kl: float | None) -> list[str]:

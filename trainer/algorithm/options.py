@@ -5,6 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 
+OFF, OVERLAP, SEPARATE = "off", "overlap", "separate"  # --async
+
+
 @dataclass(frozen=True)
 class AlgorithmOptions:
     """Each default leaves verl's PPO as it is."""
@@ -20,7 +23,7 @@ class AlgorithmOptions:
     target_kl: float | None = None
     value_loss: str = "squared"
     huber_delta: float = 0.5
-    sampling: str = "off"  # "overlap": ahead of the updates, by at most ``max_staleness`` steps
+    sampling: str = OFF  # the others: ahead of the updates, by at most ``max_staleness`` steps; SEPARATE: elsewhere
     max_staleness: int = 1
     keep: int = 2  # checkpoints
     keep_best: bool | str = False  # and the one with the highest held-out score; "audit": by the audit's

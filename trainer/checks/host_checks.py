@@ -14,6 +14,7 @@ import psutil
 
 from reward.support.wording import reason, shown
 from trainer.checks.finding import Finding
+from trainer.settings.resolve import rollout_gpus
 from trainer.settings.settings import Settings
 from trainer.setup.host import node_address
 
@@ -68,13 +69,14 @@ def _query(what: str) -> list[list[str]]:
 
 def devices(settings: Settings) -> Iterator[Finding]:
     """Devices asked against devices free. vLLM refuses a GPU whose free memory is less than its share of it."""
-    count = settings.integer("N_GPUS")
+    own = rollout_gpus(settings.values)
+    count = settings.integer("N_GPUS") + own
     if settings.text("RAY_ADDRESS"):
         yield from _running(settings.text("RAY_ADDRESS"))
         return
     if settings.text("DEVICE") == "cpu":
         cores = len(os.sched_getaffinity(0))
-        text = f"{count} CPU rank{'s' * (count > 1)}"
+        text = f"{count} CPU rank{'s' * (count > 1)}{f', {own} of them of vLLM alone' if own else ''}"
         if count > cores:
             text += f"; more than the {cores} cores, which they share (--device cuda plans a run on GPUs)"
         yield Finding("devices", "warn" if count > cores else "ok", text)
@@ -83,7 +85,7 @@ def devices(settings: Settings) -> Iterator[Finding]:
     share = settings.number("GPU_MEMORY_UTILIZATION")
     busy = [gpu for gpu in visible if gpu.users or gpu.free < share * gpu.total]
     if len(visible) < count:
-        text = f"--n_gpus {count}: {len(visible)} are visible; CUDA_VISIBLE_DEVICES hides some"
+        text = f"--n_gpus {count - own}{f' and --rollout_gpus {own}' if own else ''}: {len(visible)} are visible; CUDA_VISIBLE_DEVICES hides some"
         yield Finding("devices", "fail", text)
     for gpu in busy:
         who = ", ".join(gpu.users) or "a process that nvidia-smi does not list"

@@ -11,6 +11,7 @@ from trainer.composition import environment_spec, reward_placement, reward_spec
 from trainer.composition.run_plan import RunPlan
 from trainer.runs import resume
 from trainer.runs.folders import Run
+from trainer.settings.resolve import rollout_gpus
 from trainer.settings.settings import Settings
 from trainer.setup import host
 from trainer.workers import loopback
@@ -43,6 +44,7 @@ def of_config(settings: Settings, plan: RunPlan, run: Run, tmp: Path) -> dict[st
         "KIT_FLASH": "true" if attention.has_flash() else "",
         "KIT_MODEL_LENGTH": str(length),
         "KIT_BUCKET_MB": str(plan.bucket_mb),
+        "KIT_ROLLOUT_NODES": str(settings.integer("NNODES") if rollout_gpus(settings.values) else 0),
         "KIT_RESUME": str(plan.start.checkpoint or ""),
         "KIT_VALIDATE_FIRST": str(settings.integer("TEST_FREQ") > 0 and not _is_validated(plan, run)).lower(),
         "KIT_REWARD_FN": reward_spec.reward_fn(settings),

@@ -1,6 +1,7 @@
 """Where a reward model is in a run: verl's own vLLM server, actors of the transformers engine, or a running server."""
 
 from reward.model.spec import Spec
+from trainer.settings.resolve import rollout_gpus
 from trainer.settings.settings import Settings
 
 BATCHED = 8192  # tokens a forward pass of vLLM
@@ -26,7 +27,7 @@ def environment(settings: Settings, spec: Spec | None) -> dict[str, str]:
         "KIT_RM_TP": str(parallel if own_gpus % parallel == 0 else 1),
         "KIT_RM_LENGTH": str(length or "null"),
         "KIT_RM_TOKENS": str(max(BATCHED, length)),
-        "KIT_SLOTS": str(ranks + own_gpus),  # ranks and GPUs of the reward model, on a machine
+        "KIT_SLOTS": str(ranks + own_gpus + rollout_gpus(settings.values)),  # of ranks, reward model and vLLM, a machine
     }
 
 

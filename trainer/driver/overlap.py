@@ -1,11 +1,14 @@
-"""Sampling ahead (``--async overlap``): what answers wait for, judges above all, takes its time while a step trains.
+"""Sampling ahead (``--async``): what answers wait for, judges above all, takes its time while a step trains.
 
 With ``max_staleness`` N, the prompts of step t + N are sent to vLLM at the beginning of step t, before the batch of
-step t is waited for. vLLM is put to sleep for the updates when no request is left; answers that wait for a verdict,
-and conversations that wait for a tool or an environment, go on waiting meanwhile::
+step t is waited for. With ``overlap`` vLLM is put to sleep for the updates when no request is left; answers that wait
+for a verdict, and conversations that wait for a tool or an environment, go on waiting meanwhile::
 
     step t    sample t+1 | batch t is scored | updates with t            | weights to vLLM
     judge     ........... verdicts of t .... | ........ verdicts of t+1 ..........
+
+With ``separate`` it goes on sampling during the updates (``trainer.driver.own_rollout``), and no request is under way
+when weights are sent.
 
 A batch is trained on as a whole, in the order of the data, and once. Each of its samples is N steps old, or less:
 probabilities are those of the weights that sampled it, which ``--rollout_correction`` weighs.
@@ -17,13 +20,17 @@ from typing import Any
 
 import ray
 import torch
-from verl.trainer.ppo.v1.trainer_sync import PPOTrainerSync
+from verl.utils.debug import marked_timer
 
-from trainer.algorithm.options import AlgorithmOptions
+from trainer.algorithm.options import OFF, OVERLAP, AlgorithmOptions
+from trainer.driver.own_rollout import OwnRollout
 from trainer.runs import checkpoints
 
+# Seconds without a request: what is to be sampled before the updates has been; or vLLM may get new weights.
+SAMPLED, IDLE = 0.2, 0.05
 
-class Overlapping(PPOTrainerSync):  # type: ignore[misc]
+
+class Overlapping(OwnRollout):
     """verl's synchronous trainer, with batches under way that later steps train on."""
 
     options: AlgorithmOptions
@@ -36,7 +43,7 @@ class Overlapping(PPOTrainerSync):  # type: ignore[misc]
     @property
     def ahead(self) -> int:
         """How many batches are sampled before their steps; 0 where that is not wanted."""
-        return self.options.max_staleness if self.options.sampling == "overlap" else 0
+        return self.options.max_staleness if self.options.sampling != OFF else 0
 
     def on_train_begin(self) -> None:
         """Begin with the batches of the first steps."""
@@ -63,16 +70,23 @@ class Overlapping(PPOTrainerSync):  # type: ignore[misc]
             self._data_states[step] = self.train_dataloader.state_dict()
 
     def on_sample_end(self) -> None:
-        """Put vLLM to sleep, when what is under way has no request to it."""
-        if self.options.sampling == "overlap":
-            ray.get([worker.close_gate.remote() for worker in self.agent_loop_manager.agent_loop_workers])
+        """Put vLLM to sleep, when what is under way has no request to it; where it has its own devices, it goes on."""
+        if self.options.sampling == OVERLAP:
+            self._close_gates(SAMPLED)
         super().on_sample_end()
 
     def on_step_end(self) -> None:
-        """Send the weights to vLLM, and let requests pass again."""
+        """Send the weights to vLLM, when no request to it is under way, and let requests pass again."""
+        if self.has_own_rollout:
+            with marked_timer("wait_for_sampling", self.timing_raw):
+                self._close_gates(IDLE)
         super().on_step_end()
-        if self.options.sampling == "overlap":
+        if self.options.sampling != OFF:
             ray.get([worker.open_gate.remote() for worker in self.agent_loop_manager.agent_loop_workers])
+
+    def _close_gates(self, quiet: float) -> None:
+        """Wait until no request to vLLM has been under way for ``quiet`` seconds, and hold back those that come."""
+        ray.get([worker.close_gate.remote(quiet) for worker in self.agent_loop_manager.agent_loop_workers])
 
     def _save_checkpoint(self) -> None:
         """Save the data as of this step: who goes on from here samples again what was ahead of it."""

@@ -120,10 +120,12 @@ def _devices(settings: Settings, config: DictConfig) -> str:
         text = f"{nodes} machines with {text} each (this is {settings.integer('NODE_RANK')}, 0 is at "
         text += f"{settings.text('MASTER_ADDR')})"
     parallel = config.actor_rollout_ref.rollout.tensor_model_parallel_size
-    replicas = max(1, nodes * count // parallel)
+    own = config.actor_rollout_ref.rollout.n_gpus_per_node if settings.text("ASYNC_SAMPLING") == "separate" else 0
+    replicas = max(1, nodes * (own or count) // parallel)
+    where = f" on {own} more" if own else ""
     offload = ",".join(settings.choices("OFFLOAD"))
     return (
-        f"{text}; FSDP2 over all, {replicas} vLLM replica{'s' * (replicas > 1)} of {parallel}; "
+        f"{text}; FSDP2 over all, {replicas} vLLM replica{'s' * (replicas > 1)} of {parallel}{where}; "
         f"{settings.text('DTYPE')}{'' if offload == 'none' else f'; offload {offload}'}"
     )
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from trainer.algorithm.divisors import largest_divisor
+from trainer.settings.resolve import rollout_gpus
 from trainer.settings.values import Values
 
 # Tokens of a forward pass, where the micro batch is chosen here.
@@ -78,6 +79,7 @@ class Shape:
     pipeline_parallel: int = 1
     expert_parallel: int = 1
     node: int = 0  # ranks of one machine; 0: all
+    own_rollout: int = 0  # devices of each machine on which vLLM is alone; 0: it shares the ranks'
     fetch: int | None = None  # prompts that the data loader gives at once
     validation: int | None = None  # prompts of a validation batch; None: all
     workers: int = 1  # agent loops
@@ -101,6 +103,7 @@ class Shape:
             roles=roles if values.text("ADV_ESTIMATOR") == "gae" else roles[:1],
             length=values.integer("MAX_PROMPT_LENGTH") + values.integer("MAX_RESPONSE_LENGTH"),
             tensor_parallel=values.integer("ROLLOUT_TP_SIZE"),
+            own_rollout=rollout_gpus(values),
             lora_rank=values.integer("LORA_RANK"),
         )
 
@@ -121,6 +124,7 @@ class Shape:
             pipeline_parallel=rollout.pipeline_model_parallel_size,
             expert_parallel=rollout.expert_parallel_size,
             node=trainer.n_gpus_per_node,
+            own_rollout=rollout.n_gpus_per_node if rollout.nnodes else 0,
             fetch=data.get("gen_batch_size"),
             validation=data.get("val_batch_size"),
             workers=rollout.agent.num_workers,

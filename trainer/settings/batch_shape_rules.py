@@ -70,6 +70,9 @@ def _parallel(shape: Shape) -> Iterator[str]:
         what = "--rollout_tp_size" if replica == shape.tensor_parallel else "a vLLM replica of"
         near = largest_divisor(ranks, replica)
         yield f"{what} {replica} does not divide the {ranks} GPUs; the nearest below that does: {near}"
+    if shape.own_rollout % replica:
+        near = largest_divisor(shape.own_rollout, replica)
+        yield f"--rollout_tp_size {replica} does not divide --rollout_gpus {shape.own_rollout}; the nearest below: {near}"
     node = shape.node or ranks
     if replica > node and ranks > node and replica % node:
         yield f"--rollout_tp_size {replica} spans machines of {node} GPUs each; take a multiple of {node}"

@@ -12,7 +12,7 @@ from trainer.algorithm import conflicts as algorithm
 from trainer.settings.batch_shape import Shape
 from trainer.settings.batch_shape_rules import shape_faults
 from trainer.settings.knobs import load_knobs, with_trait
-from trainer.settings.resolve import own_gpus
+from trainer.settings.resolve import own_gpus, rollout_gpus
 from trainer.settings.values import Values
 
 ADDRESS = re.compile(r"(?!\.)[\w-]{1,63}(?:\.[\w-]{1,63}){0,8}\.?")  # a machine's name
@@ -57,8 +57,10 @@ def _devices(values: Values, explicit: frozenset[str], gpus: int) -> list[str]:
         return ["--device cuda: nvidia-smi lists no GPU on this machine; use --device cpu"]
     if count > gpus:
         return [f"--n_gpus {count}: this machine has {gpus}; ask for {gpus} or fewer"]
-    if count + reward_gpus > gpus:
-        return [f"--n_gpus {count} and --rm_gpus {reward_gpus}: this machine has {gpus}; lower one of them"]
+    own = {"--rm_gpus": reward_gpus, "--rollout_gpus": rollout_gpus(values)}
+    if count + sum(own.values()) > gpus:
+        asked = [f"--n_gpus {count}", *(f"{flag} {number}" for flag, number in own.items() if number)]
+        return [f"{' and '.join(asked)}: this machine has {gpus}; lower one of them"]
     return []
 
 
@@ -152,9 +154,9 @@ def _tools(values: Values) -> list[str]:
 
 
 def _sampling_ahead(values: Values) -> list[str]:
-    if values.text("ASYNC_SAMPLING") == "off":
+    if (sampling := values.text("ASYNC_SAMPLING")) == "off":
         return []
-    return _shared_reward_model(values, "--async overlap", "cannot score while the policy trains on them")
+    return _shared_reward_model(values, f"--async {sampling}", "cannot score while the policy trains on them")
 
 
 def _shared_reward_model(values: Values, flag: str, why: str) -> list[str]:

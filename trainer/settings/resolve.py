@@ -36,6 +36,11 @@ def own_gpus(values: Values) -> int:
     return values.integer("RM_GPUS") if values.text("REWARD_MODEL_PATH") and not values.text("RM_URL") else 0
 
 
+def rollout_gpus(values: Values) -> int:
+    """Return how many GPUs of each machine vLLM has for itself."""
+    return values.integer("ROLLOUT_GPUS") if values.text("ASYNC_SAMPLING") == "separate" else 0
+
+
 def _device(explicit: Mapping[str, Value], gpus: int) -> Value:
     asked = explicit.get("DEVICE", AUTO)
     return ("cuda" if gpus else "cpu") if asked == AUTO else asked
@@ -57,7 +62,7 @@ def _defaults(knobs: Sequence[Knob], explicit: Mapping[str, Value], device: Valu
         texts["DATA"] = SUMS
     if name := explicit.get(ENVIRONMENT):
         texts["DATA"] = f"{EPISODES}{name}"
-    if explicit.get("ASYNC_SAMPLING") == "overlap" and explicit.get("OLD_LOG_PROBS") != "rollout":
+    if explicit.get("ASYNC_SAMPLING", "off") != "off" and explicit.get("OLD_LOG_PROBS") != "rollout":
         texts["ROLLOUT_CORRECTION"] = "token"  # samples are older than the policy
     if "EPOCHS" in explicit:
         texts["TOTAL_STEPS"] = AUTO  # who asks for epochs gets them whole
@@ -68,7 +73,7 @@ def _defaults(knobs: Sequence[Knob], explicit: Mapping[str, Value], device: Valu
 
 def _ranks(values: Values, gpus: int) -> int:
     asked = values.integer_or_none("N_GPUS")
-    return max(gpus - own_gpus(values), 1) if asked is None else asked
+    return max(gpus - own_gpus(values) - rollout_gpus(values), 1) if asked is None else asked
 
 
 def _precision(values: Values) -> str:

@@ -11,7 +11,7 @@ from trainer.checks.forecast.run import RunSize
 def on_device(model: ModelSize, run: RunSize, device_bytes: int) -> dict[str, int]:
     """Return the bytes of each phase on one device, with all that vLLM takes of a GPU while it generates."""
     peak_bytes = peaks(of_rank(model, run))
-    if run.device == "cuda":
+    if run.device == "cuda" and not run.own_rollout:
         peak_bytes["rollout"] += max(0, kv_cache(model, run, device_bytes))
     return peak_bytes
 
@@ -38,10 +38,11 @@ def suggestion(model: ModelSize, run: RunSize, device_bytes: int) -> str:
 def _changes(model: ModelSize, run: RunSize, device_bytes: int) -> Iterator[tuple[str, RunSize]]:
     """Yield flags and the run with them, each upon those before."""
     if run.device == "cuda":
-        if kv_cache(model, run, device_bytes) <= 0 and run.tensor_parallel < run.local_ranks:
-            run = replace(run, tensor_parallel=run.local_ranks)
+        most = run.own_rollout or run.local_ranks
+        if kv_cache(model, run, device_bytes) <= 0 and run.tensor_parallel < most:
+            run = replace(run, tensor_parallel=most)
             yield f"--rollout_tp_size {run.tensor_parallel}", run
-        if run.share > 0.4:
+        if run.share > 0.4 and not run.own_rollout:
             run = replace(run, share=0.4)
             yield "--gpu_memory_utilization 0.4", run
         if not run.offload >= {"actor", "critic"}:

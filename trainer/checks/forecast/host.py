@@ -1,6 +1,6 @@
 """Host memory and disk that a run will take, in bytes."""
 
-from trainer.checks.forecast.memory import MIB, critic_of, of_rank, peaks
+from trainer.checks.forecast.memory import MIB, critic_of, of_own_rollout, of_rank, peaks
 from trainer.checks.forecast.model import ModelSize
 from trainer.checks.forecast.run import RunSize
 
@@ -19,10 +19,11 @@ AGENT_LOOPS = 8  # on a GPU machine, and as many reward loops: 500 MiB each
 
 def host_memory(model: ModelSize, run: RunSize) -> int:
     """Return the peak of one machine's memory, outside its GPUs."""
-    replicas = max(1, run.local_ranks // run.tensor_parallel)
+    replicas = max(1, (run.own_rollout or run.local_ranks) // run.tensor_parallel)
     others = OTHERS[run.device] + replicas * EACH_REPLICA[run.device] + run.samples * run.length * TOKEN
     if run.device == "cpu":
         peak_bytes = peaks(of_rank(model, run))
+        others += run.own_rollout * max(peaks(of_own_rollout(model, run)).values())
         highest = run.local_ranks * max(peak_bytes.values())
         return others + max(highest, run.local_ranks * peak_bytes["rollout"] + COMPILER)
     machines = max(1, run.ranks // run.local_ranks)

@@ -60,12 +60,19 @@ def of_rank(model: ModelSize, run: RunSize) -> list[Part]:
     if run.reference and run.device == "cpu":
         parts.append(Part("reference", (4 * model.total // run.ranks,) * 4))
     parts.append(_working(model, run))
-    parts += _vllm(model, run)
     base = BASE[run.device]
+    if run.own_rollout:
+        return [*parts, Part("processes", (base["trainer"],) * 4)]
+    parts += _vllm(model, run)
     awake = sum(base.values())
     asleep = base["trainer"] + (base["vllm"] if run.device == "cpu" else base["vllm"] // 2)
     parts.append(Part("processes", (awake, asleep, asleep, asleep)))
     return parts
+
+
+def of_own_rollout(model: ModelSize, run: RunSize) -> list[Part]:
+    """Return what takes the memory of a device on which vLLM is alone (with no GPU: of its processes)."""
+    return [*_vllm(model, run), Part("processes", (BASE[run.device]["vllm"],) * 4)]
 
 
 def _states(name: str, weights: int, trained: int, busy: tuple[int, ...], run: RunSize) -> list[Part]:

@@ -32,6 +32,7 @@ class RunSize:
     offload: frozenset[str] = field(default_factory=frozenset)
     checkpointing: bool = True
     tensor_parallel: int = 1
+    own_rollout: int = 0  # devices of a machine on which vLLM is alone; 0: it shares the ranks'
     share: float = 0.5
     sequences: int = 256
     steps_kept: int = 2
@@ -64,6 +65,7 @@ class RunSize:
             offload=frozenset(name for name, part in parts.items() if part.param_offload),
             checkpointing=policy.model.enable_gradient_checkpointing,
             tensor_parallel=rollout.tensor_model_parallel_size,
+            own_rollout=shape.own_rollout,
             share=rollout.gpu_memory_utilization,
             sequences=min(rollout.max_num_seqs, shape.batch * shape.samples),
             samples=shape.batch * shape.samples,

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from trainer.checks.forecast.advice import on_device
 from trainer.checks.forecast.host import checkpoint, disk, host_memory
-from trainer.checks.forecast.memory import PHASES, Part, kv_cache, of_rank, peaks
+from trainer.checks.forecast.memory import PHASES, Part, kv_cache, of_own_rollout, of_rank, peaks
 from trainer.checks.forecast.model import ModelSize
 from trainer.checks.forecast.run import RunSize
 
@@ -26,7 +26,7 @@ def lines(model: ModelSize, run: RunSize, device_bytes: int | None) -> Iterator[
     ``device_bytes`` is the memory of one GPU, None where it is not known (a dry run elsewhere) or there is none.
     """
     parts = of_rank(model, run)
-    if run.device == "cuda" and device_bytes:
+    if run.device == "cuda" and device_bytes and not run.own_rollout:
         parts.append(Part("KV cache", (max(0, kv_cache(model, run, device_bytes)), 0, 0, 0)))
     kind = "GPU" if run.device == "cuda" else "CPU rank"
     yield f"{f'GiB of one {kind}':<18}" + "".join(f"{phase:>15}" for phase in PHASES)
@@ -35,6 +35,11 @@ def lines(model: ModelSize, run: RunSize, device_bytes: int | None) -> Iterator[
     sums = on_device(model, run, device_bytes) if device_bytes else peaks(parts)
     of = f"   of {device_bytes / GIB:.1f}" if run.device == "cuda" and device_bytes else ""
     yield f"{'sum':<18}" + "".join(f"{sums[phase] / GIB:>15.2f}" for phase in PHASES) + of
+    if run.own_rollout:
+        size = peaks(of_own_rollout(model, run))["rollout"]
+        if run.device == "cuda" and device_bytes:
+            size += max(0, kv_cache(model, run, device_bytes))
+        yield f"each of the {run.own_rollout} {kind}s on which vLLM is alone: {size / GIB:.2f} GiB"
     yield (
         f"host memory {host_memory(model, run) / GIB:.1f} GiB; a checkpoint {checkpoint(model, run) / GIB:.2f} GiB, "
         f"{run.steps_kept} kept and one being written: {disk(model, run) / GIB:.1f} GiB of disk; "

@@ -4,8 +4,6 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-QUIET_SECONDS = 0.2  # without a request, and what is to be sampled has been
-
 
 class Gate:
     """Requests of a worker pass, or wait until it is opened again; none is cut off."""
@@ -27,7 +25,7 @@ class Gate:
             self._inside -= 1
             self._entered.set()
 
-    async def close(self, quiet: float = QUIET_SECONDS) -> None:
+    async def close(self, quiet: float) -> None:
         """Close it, once nobody has been inside for ``quiet`` seconds."""
         while True:
             self._entered.clear()

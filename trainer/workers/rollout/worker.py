@@ -21,6 +21,7 @@ from verl.utils.tensordict_utils import list_of_dict_to_tensordict
 from verl.utils.tokenizer.continuous_token_wiring import create_continuous_token_builder
 from verl.workers.rollout.replica import TokenOutput
 
+from trainer.algorithm.options import OFF
 from trainer.workers.rollout import rows
 from trainer.workers.rollout.agent_loop import sample_seed
 from trainer.workers.rollout.client import BatchClient
@@ -57,9 +58,9 @@ class BatchWorker(AgentLoopWorkerTQ.__ray_metadata__.modified_class.__ray_actor_
         if isinstance(self.llm_client, BatchClient):
             self.llm_client.gate = self.gate
 
-    async def close_gate(self) -> None:
-        """Hold back requests to vLLM from when none is under way."""
-        await self.gate.close()
+    async def close_gate(self, quiet: float) -> None:
+        """Hold back requests to vLLM from when none has been under way for ``quiet`` seconds."""
+        await self.gate.close(quiet)
 
     async def open_gate(self) -> None:
         """Let requests to vLLM pass."""
@@ -90,8 +91,8 @@ class BatchWorker(AgentLoopWorkerTQ.__ray_metadata__.modified_class.__ray_actor_
             and isinstance(self.llm_client, BatchClient)
             and await self.llm_client.routes_by_batch()
         )
-        sampling = OmegaConf.select(self.config, "trainer.v1.ppo_kit.sampling", default="off")
-        ahead = "--async overlap" if sampling == "overlap" else ""
+        sampling = OmegaConf.select(self.config, "trainer.v1.ppo_kit.sampling", default=OFF)
+        ahead = f"--async {sampling}" if sampling != OFF else ""
         if not taken and (flag := self.setting.flag or ahead):
             raise ValueError(
                 f"{flag}: only the kit's rollout of text with vLLM can do that; leave out what "
@@ -130,9 +131,10 @@ class BatchWorker(AgentLoopWorkerTQ.__ray_metadata__.modified_class.__ray_actor_
     @property
     def _servers(self) -> int:
         """In how many parts a batch is sent, so that all workers together reach each server."""
-        trainer, config = self.config.trainer, self.rollout_config
+        config = self.rollout_config
+        where = config if config.nnodes else self.config.trainer  # of its own, or the trainer's
         gpus = config.tensor_model_parallel_size * config.data_parallel_size * config.pipeline_model_parallel_size
-        return int(-(-trainer.n_gpus_per_node * trainer.nnodes // (gpus * config.agent.num_workers)))
+        return int(-(-where.n_gpus_per_node * where.nnodes // (gpus * config.agent.num_workers)))
 
     def _samples(self, prompts: list[rows.Row], n: int) -> list[RolloutSample]:
         samples = []
