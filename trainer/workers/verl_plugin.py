@@ -91,6 +91,7 @@ def _load_strictly(module: ModuleType) -> None:
 def _extend_worker(module: ModuleType) -> None:
     importlib.import_module("trainer.workers.weight_check.actor_side").method(module)
     importlib.import_module("trainer.workers.engine.reference_states").method(module)
+    importlib.import_module("trainer.workers.weight_transfer").send_adapters(module)
 
 
 def _sum_vllms(module: ModuleType) -> None:

@@ -1,15 +1,17 @@
 """How new weights reach vLLM on devices of its own (``--async separate``): verl's checkpoint engine ``kit``.
 
 The actor's first rank broadcasts them to the workers beside vLLM, over gloo with no GPU and over NCCL with GPUs, in
-buckets of ``update_weights_bucket_megabytes``; the actor's other ranks take part in gathering them alone. verl's own
-engine for that (``nccl``) wants cupy, and has none for the CPU. Nothing that arrives is unpickled.
+buckets of ``update_weights_bucket_megabytes``; the actor's other ranks take part in gathering them alone. Of LoRA the
+adapters are sent, and what vLLM has to know of them. verl's own engine (``nccl``) wants cupy, there is none of it for
+the CPU, and adapters never arrive by it (verl#7495). Nothing that arrives is unpickled.
 """
 
 import asyncio
 import importlib
 import json
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Mapping
 from datetime import timedelta
+from types import ModuleType
 from typing import Any, NamedTuple
 
 import ray
@@ -18,10 +20,12 @@ import torch.distributed as dist
 from verl.checkpoint_engine.base import (
     CheckpointEngine,
     CheckpointEngineRegistry,
+    CheckpointEngineWorker,
     TensorMeta,
     merge_weight_chunks,
     split_weight_chunks,
 )
+from verl.single_controller.base.decorator import Dispatch, register
 from verl.utils.device import get_device_name
 
 NAME = "kit"
@@ -86,12 +90,21 @@ class BroadcastEngine(CheckpointEngine):  # type: ignore[misc]
         """Keep the group for the next transfer."""
 
     @torch.no_grad()
-    async def send_weights(self, weights: Iterable[tuple[str, torch.Tensor]], global_steps: int | None = None) -> None:
-        """Broadcast ``weights``; with another rank than the first, only take part in gathering them."""
+    async def send_weights(
+        self,
+        weights: Iterable[tuple[str, torch.Tensor]],
+        global_steps: int | None = None,
+        adapters: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Broadcast ``weights``; with another rank than the first, only take part in gathering them.
+
+        ``adapters`` is PEFT's configuration of them, where they are adapters.
+        """
         if self.rank == LEFT_OUT:
             for _ in weights:
                 pass
             return
+        await self._broadcast_json(adapters)
         bucket = torch.empty(self.bucket_size, dtype=torch.uint8, device=self.device)
         chunks: list[TensorMeta] = []
         filled = 0
@@ -106,6 +119,11 @@ class BroadcastEngine(CheckpointEngine):  # type: ignore[misc]
         await self._broadcast(chunks, bucket[:filled])
         await self._broadcast([], bucket[:0])  # the end
 
+    async def receive_adapters(self) -> dict[str, Any] | None:
+        """Return PEFT's configuration of the adapters that come next; None where all weights come."""
+        adapters: dict[str, Any] | None = await self._receive_json()
+        return adapters
+
     async def receive_weights(self, global_steps: int | None = None) -> AsyncIterator[tuple[str, torch.Tensor]]:
         """Yield names and weights; each is there until the next is asked for."""
         async for name, weight in merge_weight_chunks(self._chunks(), self.bucket_size):
@@ -118,23 +136,28 @@ class BroadcastEngine(CheckpointEngine):  # type: ignore[misc]
                 yield meta, bucket[meta.offset : meta.offset + meta.chunk_size]
 
     async def _broadcast(self, chunks: list[TensorMeta], payload: torch.Tensor) -> None:
-        text = json.dumps([_as_row(meta) for meta in chunks]).encode()
-        header = torch.frombuffer(bytearray(text), dtype=torch.uint8).to(self.device)
-        sizes = torch.tensor([len(text), len(payload)], dtype=torch.int64, device=self.device)
-        for tensor in (sizes, header, payload):
-            await self._send(tensor)
+        await self._broadcast_json([_as_row(meta) for meta in chunks])
+        await self._exchange(payload)
 
     async def _receive(self, bucket: torch.Tensor) -> list[TensorMeta]:
-        sizes = torch.zeros(2, dtype=torch.int64, device=self.device)
-        await self._send(sizes)
-        length, filled = (int(size) for size in sizes)
-        header = torch.empty(length, dtype=torch.uint8, device=self.device)
-        await self._send(header)
-        await self._send(bucket[:filled])
-        return [_of_row(row) for row in json.loads(bytes(header.tolist()))]
+        chunks = [_of_row(row) for row in await self._receive_json()]
+        await self._exchange(bucket[: sum(meta.chunk_size for meta in chunks)])
+        return chunks
 
-    async def _send(self, tensor: torch.Tensor) -> None:
-        """Broadcast from the first rank to all others, which ``tensor`` is written to."""
+    async def _broadcast_json(self, value: Any) -> None:
+        text = torch.frombuffer(bytearray(json.dumps(value, default=_plain).encode()), dtype=torch.uint8)
+        await self._exchange(torch.tensor([len(text)], dtype=torch.int64, device=self.device))
+        await self._exchange(text.to(self.device))
+
+    async def _receive_json(self) -> Any:
+        length = torch.zeros(1, dtype=torch.int64, device=self.device)
+        await self._exchange(length)
+        text = torch.empty(int(length), dtype=torch.uint8, device=self.device)
+        await self._exchange(text)
+        return json.loads(bytes(text.tolist()))
+
+    async def _exchange(self, tensor: torch.Tensor) -> None:
+        """Send ``tensor`` from the first rank; on all others it is written to."""
         if tensor.numel():
             await asyncio.to_thread(self._wait, tensor)
 
@@ -142,6 +165,43 @@ class BroadcastEngine(CheckpointEngine):  # type: ignore[misc]
         self._group.broadcast(tensor, 0).wait()
         if self.device.type == "cuda":  # NCCL has but been told
             torch.cuda.synchronize()
+
+
+class RolloutWorker(CheckpointEngineWorker):  # type: ignore[misc]
+    """verl's worker beside vLLM, which also hands adapters on."""
+
+    @register(dispatch_mode=Dispatch.ONE_TO_ALL, blocking=False)  # type: ignore[untyped-decorator]
+    async def update_weights(self, global_steps: int | None = None) -> None:
+        """Receive the weights of step ``global_steps``, and hand them to vLLM."""
+        if not isinstance(self.checkpoint_engine, BroadcastEngine):
+            await super().update_weights(global_steps)
+            return
+        adapters = await self.checkpoint_engine.receive_adapters()
+        kwargs = {} if adapters is None else {"peft_config": adapters, "base_sync_done": True}
+        weights = self.checkpoint_engine.receive_weights(global_steps)
+        await self.server_adapter.update_weights(weights, global_steps=global_steps, **kwargs)
+
+
+def send_adapters(module: ModuleType) -> None:
+    """verl/workers/engine_workers.py, ``per_tensor_param, _ = self.actor.engine.get_per_tensor_param()``.
+
+    verl forgets there what the adapters are, and sends their base weights with them each time.
+    """
+    worker = module.ActorRolloutRefWorker
+    _of_verl.append(worker.update_weights)
+    worker.update_weights = _update_weights
+
+
+# Not an attribute of the class: Ray pickles methods, and one that is not found under its own name by its contents.
+_of_verl: list[Any] = []
+
+
+@register(dispatch_mode=Dispatch.ONE_TO_ALL, blocking=False)  # type: ignore[untyped-decorator]
+async def _update_weights(self: Any, global_steps: int | None = None, mode: str = "auto") -> Any:
+    if mode == "naive" or not isinstance(self.checkpoint_engine, BroadcastEngine):
+        return await _of_verl[0](self, global_steps, mode)
+    weights, adapters = self.actor.engine.get_per_tensor_param(self.layered_summon, base_sync_done=True)
+    return await self.checkpoint_engine.send_weights(weights, global_steps, adapters)
 
 
 def _group(device: torch.device, store: Any, rank: int, size: int) -> Any:
@@ -155,6 +215,11 @@ def _group(device: torch.device, store: Any, rank: int, size: int) -> Any:
 
 def _contiguous(weights: Iterable[tuple[str, torch.Tensor]]) -> Iterable[tuple[str, torch.Tensor]]:
     return ((name, weight.contiguous()) for name, weight in weights)
+
+
+def _plain(value: Any) -> Any:
+    """Return what JSON has no word for, of a configuration: sets, and types that PEFT only prints."""
+    return sorted(value) if isinstance(value, set | frozenset) else str(value)
 
 
 def _as_row(meta: TensorMeta) -> list[Any]:

@@ -5,6 +5,7 @@ from typing import Any
 from uuid import uuid4
 
 import ray
+from verl.single_controller.ray import RayClassWithInitArgs
 from verl.workers.rollout.vllm_rollout.vllm_async_server import vLLMHttpServer, vLLMReplica
 from vllm.sampling_params import RequestOutputKind
 
@@ -12,6 +13,7 @@ from reward.support import events
 from trainer.workers.rollout.finished import Finished, as_finished
 from trainer.workers.weight_check import vllm_side
 from trainer.workers.weight_check.checksum import Sum
+from trainer.workers.weight_transfer import RolloutWorker
 
 # Nobody reads the text, and one message a response does for one a token.
 TOKENS_ONLY = {"detokenize": False, "output_kind": RequestOutputKind.FINAL_ONLY}
@@ -43,3 +45,8 @@ class BatchReplica(vLLMReplica):  # type: ignore[misc]
         if self.replica_rank == 0:
             events.emit("driver", "phase", name="policy_loaded")
         self.server_class = ray.remote(BatchHttpServer)
+
+    def get_ray_class_with_init_args(self) -> Any:
+        """Return verl's worker beside a vLLM that does not share the trainer's devices, as the kit's."""
+        of_verl = super().get_ray_class_with_init_args()
+        return RayClassWithInitArgs(ray.remote(RolloutWorker), *of_verl.args, **of_verl.kwargs)
