@@ -125,6 +125,19 @@ def test_a_seed_repeats_the_run_beside_another_one_that_is_stopped(main_run, out
             assert repeated[step][name] == pytest.approx(first[step][name], rel=1e-4, abs=1e-6), (step, name)
 
 
+def test_a_vllm_on_a_rank_of_its_own_changes_no_number(main_run, output) -> None:
+    """To the last bit, while nothing is ahead: weights that come by a broadcast are the actor's."""
+    own = ("--async", "separate", "--max_staleness", "0", "--rollout_correction", "none")
+    result = train_sh("--run_name", "own", "--total_steps", "2", *own, timeout=900, OUTPUT_DIR=str(output))
+    assert result.status == 0, result.err
+    shared, apart = metrics(output / "runs" / "main"), metrics(output / "runs" / "own")
+    for step in (0, 1, 2):
+        for name, value in shared[step].items():
+            if not name.startswith(("timing", "perf/", "critic/perf", "actor/perf", "sync/")):
+                assert apart[step][name] == value, (step, name)
+    assert all(apart[step]["sync/stale_weights"] == 0 < apart[step]["sync/compared_weights"] for step in (1, 2))
+
+
 def test_a_real_chat_model_with_lora_and_a_reward_that_tells_all_secrets(output, tmp_path) -> None:
     """LoRA by raw overrides; the reward function prints the secrets of its environment, and they are in no file."""
     from transformers import AutoModelForCausalLM

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-
 OFF, OVERLAP, SEPARATE = "off", "overlap", "separate"  # --async
 
 

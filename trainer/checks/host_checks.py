@@ -85,7 +85,8 @@ def devices(settings: Settings) -> Iterator[Finding]:
     share = settings.number("GPU_MEMORY_UTILIZATION")
     busy = [gpu for gpu in visible if gpu.users or gpu.free < share * gpu.total]
     if len(visible) < count:
-        text = f"--n_gpus {count - own}{f' and --rollout_gpus {own}' if own else ''}: {len(visible)} are visible; CUDA_VISIBLE_DEVICES hides some"
+        asked = f"--n_gpus {count - own}{f' and --rollout_gpus {own}' if own else ''}"
+        text = f"{asked}: {len(visible)} are visible; CUDA_VISIBLE_DEVICES hides some"
         yield Finding("devices", "fail", text)
     for gpu in busy:
         who = ", ".join(gpu.users) or "a process that nvidia-smi does not list"

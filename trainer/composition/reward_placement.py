@@ -27,7 +27,8 @@ def environment(settings: Settings, spec: Spec | None) -> dict[str, str]:
         "KIT_RM_TP": str(parallel if own_gpus % parallel == 0 else 1),
         "KIT_RM_LENGTH": str(length or "null"),
         "KIT_RM_TOKENS": str(max(BATCHED, length)),
-        "KIT_SLOTS": str(ranks + own_gpus + rollout_gpus(settings.values)),  # of ranks, reward model and vLLM, a machine
+        # Of ranks, and what the reward model and vLLM have alone, on a machine:
+        "KIT_SLOTS": str(ranks + own_gpus + rollout_gpus(settings.values)),
     }
 
 

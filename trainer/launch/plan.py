@@ -167,7 +167,8 @@ def _ahead(settings: Settings, plan: RunPlan) -> dict[str, str]:
         pays = "--async overlap has other batches sampled and trained on meanwhile"
         return {"async": f"off: {waits}; {pays}"} if seconds >= latency.LONG else {}
     steps = settings.integer("MAX_STALENESS")
-    text = f"a batch is sampled {steps} step{'s' * (steps != 1)} ahead, and scored while others train"
+    where = " by a vLLM of its own" if settings.text("ASYNC_SAMPLING") == "separate" else ""
+    text = f"a batch is sampled {steps} step{'s' * (steps != 1)} ahead{where}, and scored while others train"
     if measured:
         text += f"; {waits}" + ": that hardly pays" * (seconds < latency.LONG)
     return {"async": f"{text}; what was ahead of the checkpoint is sampled again" if plan.start.checkpoint else text}

@@ -65,17 +65,7 @@ def _parallel(shape: Shape) -> Iterator[str]:
                 )
         if 0 < role.shards < ranks and ranks % role.shards:
             yield f"{role.name}: fsdp_size {role.shards} does not divide the {ranks} ranks"
-    replica = shape.tensor_parallel * shape.data_parallel * shape.pipeline_parallel
-    if ranks % replica:
-        what = "--rollout_tp_size" if replica == shape.tensor_parallel else "a vLLM replica of"
-        near = largest_divisor(ranks, replica)
-        yield f"{what} {replica} does not divide the {ranks} GPUs; the nearest below that does: {near}"
-    if shape.own_rollout % replica:
-        near = largest_divisor(shape.own_rollout, replica)
-        yield f"--rollout_tp_size {replica} does not divide --rollout_gpus {shape.own_rollout}; the nearest below: {near}"
-    node = shape.node or ranks
-    if replica > node and ranks > node and replica % node:
-        yield f"--rollout_tp_size {replica} spans machines of {node} GPUs each; take a multiple of {node}"
+    yield from _replicas(shape)
     if shape.pipeline_parallel > 1:
         yield f"rollout.pipeline_model_parallel_size {shape.pipeline_parallel}: verl's vLLM rollout has none; take 1"
     if shape.expert_parallel > 1 and shape.expert_parallel != shape.tensor_parallel * shape.data_parallel:
@@ -86,6 +76,20 @@ def _parallel(shape: Shape) -> Iterator[str]:
     if model.heads and model.heads % shape.tensor_parallel:
         near = largest_divisor(math.gcd(model.heads, ranks), shape.tensor_parallel - 1)
         yield f"--rollout_tp_size {shape.tensor_parallel} does not divide the model's {model.heads} heads; take {near}"
+
+
+def _replicas(shape: Shape) -> Iterator[str]:
+    """How vLLM shares the ranks, or the devices that it has alone."""
+    ranks = shape.ranks
+    replica = shape.tensor_parallel * shape.data_parallel * shape.pipeline_parallel
+    what = "--rollout_tp_size" if replica == shape.tensor_parallel else "a vLLM replica of"
+    for count, gpus in ((ranks, f"the {ranks} GPUs"), (shape.own_rollout, f"--rollout_gpus {shape.own_rollout}")):
+        if count % replica:
+            near = largest_divisor(math.gcd(ranks, shape.own_rollout), replica)
+            yield f"{what} {replica} does not divide {gpus}; the nearest below that does: {near}"
+    node = shape.node or ranks
+    if replica > node and ranks > node and replica % node:
+        yield f"--rollout_tp_size {replica} spans machines of {node} GPUs each; take a multiple of {node}"
 
 
 def _shares_heads(parallel: int, heads: int, kv_heads: int) -> bool:

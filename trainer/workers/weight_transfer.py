@@ -69,8 +69,8 @@ class BroadcastEngine(CheckpointEngine):  # type: ignore[misc]
     ) -> tuple[dict[str, list[Any]], dict[str, list[Any]]]:
         """Return the arguments of ``init_process_group`` for each of the actor's ranks and of vLLM's workers."""
         world = 1 + rollout_world_size
-        actor = {"rank": [0] + [LEFT_OUT] * (actor_wg_world_size - 1)}
-        rollout = {"rank": list(range(1, world))}
+        actor: dict[str, list[Any]] = {"rank": [0] + [LEFT_OUT] * (actor_wg_world_size - 1)}
+        rollout: dict[str, list[Any]] = {"rank": list(range(1, world))}
         for side, size in ((actor, actor_wg_world_size), (rollout, rollout_world_size)):
             side |= {"world_size": [world] * size, "address": [metadata[0]] * size}
         return actor, rollout
@@ -116,7 +116,8 @@ class BroadcastEngine(CheckpointEngine):  # type: ignore[misc]
             bucket[filled : filled + meta.chunk_size] = chunk
             filled += meta.chunk_size
             chunks.append(meta)
-        await self._broadcast(chunks, bucket[:filled])
+        if chunks:
+            await self._broadcast(chunks, bucket[:filled])
         await self._broadcast([], bucket[:0])  # the end
 
     async def receive_adapters(self) -> dict[str, Any] | None:

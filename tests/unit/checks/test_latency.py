@@ -51,6 +51,7 @@ def test_of_an_environment_whose_turns_follow_one_another() -> None:
         ("overlap", 2.0, "a batch is sampled 1 step ahead", "64 at a time)"),
         ("overlap", 0.1, "a batch is sampled 1 step ahead", "that hardly pays"),
         ("overlap", None, "a batch is sampled 1 step ahead", "scored while others train"),
+        ("separate", 2.0, "a batch is sampled 1 step ahead by a vLLM of its own, and scored", "64 at a time)"),
     ],
 )
 def test_the_line_of_the_plan(sampling: str, seconds: float | None, beginning: str, end: str) -> None:

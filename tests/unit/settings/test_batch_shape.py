@@ -175,7 +175,13 @@ def test_what_is_fitted_is_accepted() -> None:
             micro, sizes["BATCH_SIZE"] = "auto", step * draw.randint(1, 40)
         elif "MINI_BATCH_SIZE" not in free:
             micro, sizes["MINI_BATCH_SIZE"] = "auto", step * draw.randint(1, 40)
-        lengths = {"MAX_PROMPT_LENGTH": 8, "MAX_RESPONSE_LENGTH": 8, "ROLLOUT_TP_SIZE": 1, "LORA_RANK": 0}
+        lengths: dict[str, Any] = {
+            "MAX_PROMPT_LENGTH": 8,
+            "MAX_RESPONSE_LENGTH": 8,
+            "ROLLOUT_TP_SIZE": 1,
+            "LORA_RANK": 0,
+        }
+        lengths |= {"ASYNC_SAMPLING": "off"}
         values: dict[str, Any] = given | sizes | lengths | {"MICRO_BATCH_SIZE": micro, "ADV_ESTIMATOR": "gae"}
         fitting, said = fit(Values(values), frozenset(free))
         values |= fitting

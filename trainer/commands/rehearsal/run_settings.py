@@ -19,7 +19,7 @@ SAMPLES = 2  # of a prompt, at most
 # Of the real machine, or of how long and how often: the rehearsal has its own, or none.
 LEFT_OUT = {
     *("MICRO_BATCH_SIZE", "EPOCHS", "STOP_ON", "GPU_MEMORY_UTILIZATION", "RM_GPUS", "MAX_RESTARTS", "RAY_ADDRESS"),
-    "HANG_TIMEOUT",
+    *("HANG_TIMEOUT", "ROLLOUT_GPUS"),
     *("MASTER_PORT", "INSECURE_RAY", "RESUME", "FORCE", "WHEELHOUSE"),
 }
 # Overrides that choose kernels or fit a GPU's memory: vLLM's CPU build and gloo have others, or none.
