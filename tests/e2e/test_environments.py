@@ -2,7 +2,7 @@
 
 import json
 
-from tests.support.command import footprint, metrics, train_sh
+from tests.support.command import footprint, left_behind, metrics, train_sh
 
 SMALL = ("--batch_size", "16", "--mini_batch_size", "8", "--ppo_epochs", "1", "--max_turns", "8")
 
@@ -44,4 +44,4 @@ def test_episodes_are_played_and_learnt_from(output) -> None:
     assert success == steps[2]["val-core/env:frozenlake/acc/mean@1"], "the validation's model, seeds and words"
     talk = train_sh("chat", "lake", stdin="\nright\n/reset\n", timeout=300, OUTPUT_DIR=str(output))
     assert talk.status == 0 and talk.out.count("\n\n") >= 1, talk.out + talk.err
-    assert footprint() - before == set()
+    assert left_behind(before) == set()

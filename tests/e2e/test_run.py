@@ -12,7 +12,7 @@ import pytest
 
 from data import arith
 from tests.process.test_secrets import CANARIES, TALKATIVE, assert_nothing_leaks
-from tests.support.command import footprint, metrics, train_sh
+from tests.support.command import footprint, left_behind, metrics, train_sh
 from tests.support.listening import Attack, attacked
 from trainer.launch.cluster import token
 from trainer.runs import run_secret
@@ -45,11 +45,6 @@ def greedy_accuracy(folder: Path) -> float:
         for text, problem in zip(texts, problems, strict=True)
     ]
     return sum(scores) / len(scores)
-
-
-def left_behind(before: set[str]) -> set[str]:
-    """Processes of the stack, sockets and shared memory that were not there before."""
-    return footprint() - before
 
 
 @pytest.fixture(scope="module")
@@ -116,7 +111,7 @@ def test_a_seed_repeats_the_run_beside_another_one_that_is_stopped(main_run, out
     again = start("--run_name", "again", "--total_steps", "3", *plain)
     other.until("step 1/")
     os.killpg(other.process.pid, signal.SIGINT)
-    assert other.ends(40) == 130  # 20 s, with the machine to itself
+    assert other.ends(80) == 130  # 20 s, with the machine to itself
     assert again.ends(900) == 0, again.said
     first, repeated = metrics(output / "runs" / "main"), metrics(output / "runs" / "again")
     names = ("critic/score/mean", "response_length/mean", "actor/pg_loss", "critic/vf_loss", "actor/entropy")

@@ -9,10 +9,10 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.support.command import clean_environment, footprint
+from tests.support.command import clean_environment, footprint, left_behind
 from trainer import ROOT
 
-SOON = 60  # seconds
+SOON = 120  # seconds, beside another run
 
 
 class Running:
@@ -76,7 +76,4 @@ def runs(output: Path, logs: Path) -> Iterator[Start]:
             if run.process.poll() is None:
                 run.process.terminate()
                 run.process.wait(60)
-    deadline = time.monotonic() + 10  # the watchdogs of a launcher that was killed end what it leaves
-    while footprint() - before and time.monotonic() < deadline:
-        time.sleep(0.5)
-    assert footprint() - before == set()
+    assert left_behind(before) == set()

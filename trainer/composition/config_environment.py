@@ -46,7 +46,7 @@ def of_config(settings: Settings, plan: RunPlan, run: Run, tmp: Path) -> dict[st
         "KIT_BUCKET_MB": str(plan.bucket_mb),
         "KIT_ROLLOUT_NODES": str(settings.integer("NNODES") if rollout_gpus(settings.values) else 0),
         "KIT_RESUME": str(plan.start.checkpoint or ""),
-        "KIT_VALIDATE_FIRST": str(settings.integer("TEST_FREQ") > 0 and not _is_validated(plan, run)).lower(),
+        "KIT_VALIDATE_FIRST": str(_validates_first(settings.integer("TEST_FREQ"), plan, run)).lower(),
         "KIT_REWARD_FN": reward_spec.reward_fn(settings),
         "KIT_REWARD_KEYS": f"[{','.join(map(hydra_text, plan.reward_keys))}]",
         "KIT_RAY": ray_address(settings),
@@ -66,9 +66,14 @@ def _epochs(plan: RunPlan, total: int | None, steps: int | None) -> int | None:
     return -(-total // steps) + (not plan.exact) if total is not None and steps else None
 
 
-def _is_validated(plan: RunPlan, run: Run) -> bool:
-    """Whether the run goes on from a step whose validation it has, or that has none."""
-    return plan.start.again and plan.start.step > 0 and resume.validated(run.folder / "metrics.jsonl", plan.start.step)
+def _validates_first(frequency: int, plan: RunPlan, run: Run) -> bool:
+    """Whether held-out data comes before the first step.
+
+    Not where a run goes on, unless the validation of the step that it goes on from is one of its own, and was lost.
+    """
+    if frequency <= 0 or not plan.start.again or plan.start.step == 0:
+        return frequency > 0
+    return plan.start.step % frequency == 0 and not resume.validated(run.folder / "metrics.jsonl", plan.start.step)
 
 
 def starts_ray(settings: Settings) -> bool:
