@@ -158,3 +158,13 @@ def test_a_check_that_fails_ends_no_run(caplog: pytest.LogCaptureFixture) -> Non
     for _ in range(2):
         check.look([SimpleNamespace()], None, 1)
     assert check.metrics == {} and caplog.text.count("cannot be compared") == 1
+
+
+def test_weights_with_the_adapters_in_them_are_not_compared(caplog: pytest.LogCaptureFixture) -> None:
+    """verl's ``model.lora.merge``: vLLM's weights are none that the actor has, and that is no fault."""
+    check = WeightCheck.of({"lora_rank": 8, "lora": {"merge": True}})
+    check.look([SimpleNamespace()], None, 1)
+    assert check.metrics == {} and caplog.text == ""
+    whole = WeightCheck.of({"lora_rank": 0, "lora": {"merge": True}})  # of no adapters
+    whole.look([SimpleNamespace()], None, 1)
+    assert caplog.text.count("cannot be compared") == 1

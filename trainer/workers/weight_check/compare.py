@@ -16,17 +16,22 @@ logger = logging.getLogger(__name__)
 
 
 class WeightCheck:
-    """Compares checksums; what cannot be compared is left out, and told once."""
+    """Compares checksums; what cannot be compared is left out, and told once.
 
-    def __init__(self, adapters: bool) -> None:
-        self._adapters, self._logged = adapters, False  # whether LoRA's adapters go to vLLM as such
+    With ``model.lora.merge`` nothing is: verl sends weights with the adapters in them, rounded to bfloat16, which the
+    actor nowhere has.
+    """
+
+    def __init__(self, adapters: bool, merged: bool = False) -> None:
+        self._adapters, self._merged, self._logged = adapters, merged, False  # how LoRA's adapters go to vLLM
         self.metrics: dict[str, float] = {}  # how many weights were compared, and how many are not the actor's
 
     @classmethod
     def of(cls, model: Any) -> "WeightCheck":
         """Return the check of a run with ``actor_rollout_ref.model``."""
         rank = max(int(model.get("lora_rank", 0) or 0), int((model.get("lora") or {}).get("rank", 0) or 0))
-        return cls(rank > 0 and not (model.get("lora") or {}).get("merge", False))
+        merged = bool((model.get("lora") or {}).get("merge", False))
+        return cls(rank > 0 and not merged, rank > 0 and merged)
 
     def look(self, servers: Sequence[Any], actor: Any, step: int) -> None:
         """Compare; ``metrics`` has what came of it.
@@ -36,6 +41,8 @@ class WeightCheck:
             actor: the actor's worker group.
             step: which of the rows of large weights are compared.
         """
+        if self._merged:
+            return
         try:
             sampled = [worker for server in ray.get([s.weight_sums.remote(step) for s in servers]) for worker in server]
             dtypes = {name: total.dtype for worker in sampled for name, total in worker.items()}
