@@ -161,7 +161,7 @@ def test_a_check_that_fails_ends_no_run(caplog: pytest.LogCaptureFixture) -> Non
 
 
 def test_weights_with_the_adapters_in_them_are_not_compared(caplog: pytest.LogCaptureFixture) -> None:
-    """verl's ``model.lora.merge``: vLLM's weights are none that the actor has, and that is no fault."""
+    """With verl's ``model.lora.merge`` vLLM's weights are none that the actor has, and that is no fault."""
     check = WeightCheck.of({"lora_rank": 8, "lora": {"merge": True}})
     check.look([SimpleNamespace()], None, 1)
     assert check.metrics == {} and caplog.text == ""
