@@ -17,6 +17,7 @@ from reward.model.imports import transformers
 # Of GGUF's values, by the number of their type: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md
 SCALARS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
 STRING, ARRAY = 8, 9
+CONTROL = 3  # of a token's types
 # GGUF keeps token ids, not roles: what ends a turn, as the model's own tokenizer says.
 ENDS = {"bos_token": "<|im_start|>", "eos_token": "<|im_end|>", "pad_token": "<|im_end|>"}
 
@@ -67,6 +68,26 @@ def tokenizer() -> Any:
         chat_template=values["tokenizer.chat_template"],
         **(more | ENDS | {"clean_up_tokenization_spaces": False}),
     )
+
+
+def plain_tokenizer() -> tuple[Any, str, dict[str, str]]:
+    """Return ``tokenizer``'s tokens, chat template and special tokens without transformers: its library's own object.
+
+    As transformers makes it of such a file (``GGUFLlamaConverter``, with the tokenizer of ``gpt2``).
+    """
+    from tokenizers import AddedToken, Tokenizer
+    from tokenizers.models import BPE
+    from tokenizers.pre_tokenizers import ByteLevel
+
+    values = metadata(gguf_file())
+    words, kinds = values["tokenizer.ggml.tokens"], values["tokenizer.ggml.token_type"]
+    pairs = [tuple(pair.split(" ")) for pair in values["tokenizer.ggml.merges"]]
+    vocabulary = {word: number for number, word in enumerate(words)}
+    tokens = Tokenizer(BPE(vocabulary, pairs, fuse_unk=True, byte_fallback=True))
+    special = [word for word, kind in zip(words, kinds, strict=True) if kind == CONTROL]
+    tokens.add_special_tokens([AddedToken(word, normalized=False, special=True) for word in special])
+    tokens.pre_tokenizer = ByteLevel(add_prefix_space=False, trim_offsets=False, use_regex=True)
+    return tokens, values["tokenizer.chat_template"], ENDS
 
 
 def make(folder: Path) -> None:

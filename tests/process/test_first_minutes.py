@@ -27,14 +27,37 @@ def test_prompts_that_are_too_long_are_seen_before_the_model_is_made(tmp_path) -
     data = tmp_path / "train.jsonl"
     data.write_text("".join(f"{json.dumps(row | {'data_source': 'arith'})}\n" for row in rows), encoding="utf-8")
     words = ("--data", str(data), "--device", "cpu", "--no_reward_check", "--model", "builtin:tiny")
-    of_smollm2 = ("check", *words, "--model", "builtin:smollm2", "--max_prompt_length", "16")
-    for command, least in (words, "41"), (("check", *words), "41"), (of_smollm2, "53"):
+    of_smollm2 = (*words, "--model", "builtin:smollm2", "--max_prompt_length", "16")
+    of_tiny = ((*first, *words) for first in ((), ("check",), ("--dry_run",)))
+    for command, least in *((tiny, "41") for tiny in of_tiny), (("--dry_run", *of_smollm2), "53"):
         result = train_sh(*command, OUTPUT_DIR=str(tmp_path / "out"))
         assert result.status == 2
         told = result.out + result.err
         assert f"--max_prompt_length 16: all 190 prompts exceed it: raise it to {least}" in told, told
     assert not list((tmp_path / "out").rglob("config.json"))
-    assert train_sh("check", *words, "--max_prompt_length", "64", OUTPUT_DIR=str(tmp_path / "out")).status == 0
+    wide = (*words, "--max_prompt_length", "64")
+    assert train_sh("check", *wide, OUTPUT_DIR=str(tmp_path / "out")).status == 0
+    dry = train_sh("--dry_run", *wide, OUTPUT_DIR=str(tmp_path / "out"))
+    assert (dry.status, "measured" in dry.out) == (0, False)
+
+
+def test_a_dry_run_says_that_prompts_were_not_measured_and_why(tmp_path) -> None:
+    """A model of the hub, of which nothing is fetched; one that the first launch makes; a folder without the file."""
+    folder = tmp_path / "model"
+    folder.mkdir()
+    (folder / "config.json").write_text('{"model_type": "qwen2"}')
+    absent = "is not on this machine, and"
+    missing = {
+        "--model Qwen/Qwen2.5-7B": f"the tokenizer of Qwen/Qwen2.5-7B {absent} a dry run fetches nothing",
+        "--env frozenlake": f"the tokenizer of builtin:tiny {absent} the first launch makes it",
+        f"--model {folder}": f"{folder} has no tokenizer.json",
+    }
+    for words, why in missing.items():
+        result = train_sh(
+            "--dry_run", "--device", "cpu", *words.split(), OUTPUT_DIR=str(tmp_path), HF_HOME=str(tmp_path)
+        )
+        assert result.status == 0, result.err
+        assert f"prompts were not measured: {why}; ./train.sh check measures them\n" in result.out, result.out
 
 
 def test_a_toy_of_one_row(tmp_path) -> None:

@@ -74,9 +74,10 @@ def look(
     first += [reward, start("judge", _judge, settings, facts)]
     tools = start("tools", _tools, settings, facts)
     first += [start("audit", _audit, settings, facts, data), tools]
+    needed = (data, model, tools, *[reward] * bool(settings.text("ENV_NAME")))
+    first.append(start("tokenizer", _tokenizer, settings, facts, *needed))
     if not dry:
-        needed = (data, model, tools, *[reward] * bool(settings.text("ENV_NAME")))
-        first += [start("tokenizer", _tokenizer, settings, facts, *needed), start("logger", _loggers, settings)]
+        first.append(start("logger", _loggers, settings))
         first += [start("devices", host_checks.devices, settings), start("ray", host_checks.stale_ray)]
         first += [start("ports", host_checks.address), start("ports", host_checks.head_node, settings)]
     if on_first_failure:
@@ -154,17 +155,21 @@ def _tokenizer(settings: Settings, facts: Facts, *needed: Future[list[Finding]])
     if any(finding.what in ("data", "tools") or "config.json: " in finding.text for finding in failed):
         return
     model, files = facts.model, facts.files
-    if model is None or files is None:
+    if model is None or files is None or facts.rows is None:  # a dry run did not read the data
         return
-    if _is_unmade(settings, model) and settings.text("MODEL_PATH") == "builtin:tiny":
-        yield from conversation_check.of_unmade(settings, facts.tools, facts.observations)
-        rows, facts.exact, findings = prompts.of_unmade(settings, files)
-        facts.rows = rows or facts.rows
-        yield from findings
+    dry, tools, say = settings.dry_run, facts.tools, facts.notes.append
+    is_tiny, unmade = settings.text("MODEL_PATH") == "builtin:tiny", _is_unmade(settings, model)
+    if is_tiny and unmade:
+        yield from conversation_check.of_unmade(settings, tools, facts.observations)
+    if is_tiny and (unmade or dry) and not (settings.text("ENV_NAME") or settings.text("TOOLS")):
+        rows, facts.exact, findings = prompts.of_bytes(settings, files, say)
+    elif dry:
+        rows, facts.exact, findings = prompts.of_dry_run(settings, model, files, tools, say)
+    elif is_tiny and unmade:  # what it reads of a game or of calls is known once it is made
         return
-    facts.rows, facts.exact, findings = prompts.tell_of(
-        settings, model, files, facts.tools, facts.observations, facts.notes.append
-    )
+    else:
+        rows, facts.exact, findings = prompts.tell_of(settings, model, files, tools, facts.observations, say)
+    facts.rows = rows or facts.rows
     yield from findings
 
 

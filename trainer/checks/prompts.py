@@ -4,6 +4,7 @@ A size of a batch that was given is refused where they are not; one that was lef
 ``Settings.filled_by``, once all checks know how many prompts there are.
 """
 
+import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from data.report import Lengths, Report, report
 from environments.tools.spec import Schema
 from reward.model.imports import transformers
 from reward.support.wording import reason, shown
-from trainer.checks import policy_model
+from trainer.checks import plain_tokenizer, policy_model
 from trainer.checks.finding import Finding
 from trainer.checks.multi_turn import conversation_check, tools_check
 from trainer.settings import batch_size
@@ -76,16 +77,18 @@ class ByteTokenizer:
         return {"input_ids": text.encode()}
 
 
-def of_unmade(settings: Settings, files: tuple[Path, Path]) -> tuple[tuple[int, int] | None, bool, list[Finding]]:
-    """Return as ``tell_of`` for ``builtin:tiny`` before it is made, whose tokens are known without it.
+def of_bytes(
+    settings: Settings, files: tuple[Path, Path], say: Callable[[str], None]
+) -> tuple[tuple[int, int], bool, list[Finding]]:
+    """Return as ``tell_of`` for ``builtin:tiny``, whose tokens are known without it.
 
     Raises:
         UserError: too few prompts are within the limit.
     """
-    if settings.text("ENV_NAME") or settings.text("TOOLS"):
-        return None, True, []
     summary = report(*files, ByteTokenizer(), settings.integer("MAX_PROMPT_LENGTH"))
-    return _measured(settings, summary)
+    result = _measured(settings, summary)
+    _tell(settings, summary, say)
+    return result
 
 
 def _measured(settings: Settings, summary: Report) -> tuple[tuple[int, int], bool, list[Finding]]:
@@ -133,14 +136,41 @@ def tell_of(
         raise UserError(*(f"--model {shown(name)}: {fault}" for fault in faults))
     if tools and (fault := tools_check.template_fault(tokenizer, tools, {})):
         raise UserError(f"--model {name}: {fault}")
-    for line in summary.notable(settings.text("REWARD_FN"), bool(settings.text("ENV_NAME"))):
-        say(line)
+    _tell(settings, summary, say)
     rows, exact, findings = _measured(settings, summary)
     warning = conversation_check.of_episodes(settings, tokenizer, observations)
     if tools:
         conversation_check.of_tools(settings, tokenizer)
     findings += [Finding("tokenizer", "warn", warning)] * bool(warning)
     return rows, exact, findings
+
+
+def of_dry_run(
+    settings: Settings, model: models.Model, files: tuple[Path, Path], tools: list[Schema], say: Callable[[str], None]
+) -> tuple[tuple[int, int] | None, bool, list[Finding]]:
+    """Return as ``tell_of``, without what stands between turns, of a tokenizer that can be read without transformers.
+
+    Where there is none, that is said, and nothing is known. Each refusal is the word of transformers' own tokenizer.
+
+    Raises:
+        UserError: as ``tell_of``.
+    """
+    name = settings.text("MODEL_PATH")
+    if missing := plain_tokenizer.missing(name, model):
+        say(f"prompts were not measured: {missing}; ./train.sh check measures them")
+        return None, True, []
+    with contextlib.suppress(Exception):  # of a stranger's tokenizer or template, or too few prompts
+        tokenizer = plain_tokenizer.of_model(name, model)
+        summary = report(*files, tokenizer, settings.integer("MAX_PROMPT_LENGTH"), tools or None)
+        result = _measured(settings, summary)
+        _tell(settings, summary, say)
+        return result
+    return tell_of(settings, model, files, tools, (), say)
+
+
+def _tell(settings: Settings, summary: Report, say: Callable[[str], None]) -> None:
+    for line in summary.notable(settings.text("REWARD_FN"), bool(settings.text("ENV_NAME"))):
+        say(line)
 
 
 def _tokenizer(name: str, model: models.Model) -> Any:
