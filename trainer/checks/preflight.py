@@ -13,9 +13,10 @@ from reward.audit import AuditSpec
 from reward.judge.config import JudgeConfig
 from reward.model.preference_pairs import WARNING
 from reward.model.spec import Spec
-from trainer.checks import audit_check, host_checks, judge, policy_model, prompts, reward_check, software
+from trainer.checks import audit_check, host_checks, judge, policy_model, reward_check, software
 from trainer.checks.finding import Finding, failures, guarded, run_in_thread
 from trainer.checks.multi_turn import conversation_check, environment_check, tools_check
+from trainer.checks.tokens import prompts
 from trainer.composition import environment_spec, reward_spec, run_plan
 from trainer.runs import resume
 from trainer.settings.settings import Settings
@@ -158,6 +159,7 @@ def _tokenizer(settings: Settings, facts: Facts, *needed: Future[list[Finding]])
     if model is None or files is None or facts.rows is None:  # a dry run did not read the data
         return
     dry, tools, say = settings.dry_run, facts.tools, facts.notes.append
+    rows: tuple[int, int] | None
     is_tiny, unmade = settings.text("MODEL_PATH") == "builtin:tiny", _is_unmade(settings, model)
     if is_tiny and unmade:
         yield from conversation_check.of_unmade(settings, tools, facts.observations)

@@ -5,7 +5,7 @@ import random
 import pytest
 import yaml
 
-from trainer.checks.prompts import too_few
+from trainer.checks.tokens.prompts import too_few
 from trainer.runs import folders
 from trainer.settings.batch_shape import Shape
 from trainer.settings.batch_shape_rules import shape_faults

@@ -5,8 +5,8 @@ import csv
 import pytest
 
 from trainer import ROOT
-from trainer.checks import prompts
 from trainer.checks.forecast import model
+from trainer.checks.tokens import prompts
 
 with (ROOT / "config" / "model_sizes.tsv").open(encoding="utf-8", newline="") as file:
     KNOWN = list(csv.DictReader(file, delimiter="\t"))

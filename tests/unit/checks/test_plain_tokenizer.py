@@ -7,7 +7,7 @@ import pytest
 
 from data import models
 from data.smollm2 import model as smollm2
-from trainer.checks import plain_tokenizer
+from trainer.checks.tokens import plain_tokenizer
 
 TEXTS = ("15 + 27 = ?", "计算 15 + 27 的结果 🎉", "a\n\n  b\t<|im_end|> x", "1234567 12.5% don't I'LL", " lead ")
 TOOLS = [{"type": "function", "function": {"name": "f", "description": "加 <&>", "parameters": {}}}]

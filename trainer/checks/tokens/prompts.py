@@ -14,9 +14,10 @@ from data.report import Lengths, Report, report
 from environments.tools.spec import Schema
 from reward.model.imports import transformers
 from reward.support.wording import reason, shown
-from trainer.checks import plain_tokenizer, policy_model
+from trainer.checks import policy_model
 from trainer.checks.finding import Finding
 from trainer.checks.multi_turn import conversation_check, tools_check
+from trainer.checks.tokens import plain_tokenizer
 from trainer.settings import batch_size
 from trainer.settings.settings import Settings
 from trainer.user_error import UserError

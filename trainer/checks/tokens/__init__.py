@@ -1,0 +1,1 @@
+"""Prompts in tokens: enough of them for a step, and their lengths."""
