@@ -13,6 +13,7 @@ MOST = 3  # lines of where processes wait
 ROLES = (
     ("VLLM::", "vLLM's engine"),
     ("HttpServer", "vLLM's server"),
+    ("RolloutWorker", "receiver of vLLM's weights"),  # with --async separate
     ("BatchWorker", "rollout worker"),
     ("AgentLoopWorker", "rollout worker"),
     ("RewardLoopWorker", "reward worker"),
