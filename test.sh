@@ -24,7 +24,7 @@ test_cuda_versions() {
   if (($#)); then exec "$KIT_PYTHON" -m pytest "$@"; fi
   "$KIT_PYTHON" -m pytest -m "stack and unit" -n 2 --dist loadfile || status=$?
   "$KIT_PYTHON" -m pytest -m "stack and process" -n 2 --dist loadfile --no-loadscope-reorder || status=$?
-  "$KIT_PYTHON" -m pytest -m "stack and e2e" -n 2 --dist loadfile --no-loadscope-reorder || status=$?
+  "$KIT_PYTHON" -m pytest -m "stack and e2e" || status=$?
   return "$status"
 }
 
@@ -44,8 +44,7 @@ main() {
   # Apart: a unit test that ends all processes of its own would end those that tests of programs keep.
   "$KIT_PYTHON" -m pytest -m unit -n 2 --dist loadfile || status=$?
   "$KIT_PYTHON" -m pytest -m process -n 2 --dist loadfile --no-loadscope-reorder || status=$?
-  # Two runs at a time: while one loads, or its processes wait for one another, a core is free.
-  "$KIT_PYTHON" -m pytest -m e2e -n 2 --dist loadfile --no-loadscope-reorder || status=$?
+  "$KIT_PYTHON" -m pytest -m e2e || status=$?
   return "$status"
 }
 
