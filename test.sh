@@ -7,6 +7,7 @@
 #   ./test.sh --stack cuda-versions  what touches the engine, with the versions that GPUs get (docs/stacks.md)
 #
 # Sets up .venv as train.sh does, plus the tools of config/requirements/dev.txt; --stack has a folder of its own.
+if [ -z "${BASH_VERSION:-}" ]; then exec bash "$0" "$@"; fi # as in: sh test.sh
 set -euo pipefail
 [[ -z "${WHEELHOUSE:-}" || "$WHEELHOUSE" == /* ]] || export WHEELHOUSE=$PWD/$WHEELHOUSE
 cd "$(dirname "${BASH_SOURCE[0]}")"

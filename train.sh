@@ -15,6 +15,7 @@
 #   ./train.sh --help                              every flag, its env var and its default; --help --lang zh in Chinese
 #
 # Flags become the env vars of config/knobs.tsv; all else is Python: trainer/__main__.py.
+if [ -z "${BASH_VERSION:-}" ]; then exec bash "$0" "$@"; fi # as in: sh train.sh
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=trainer/setup/setup.sh

@@ -3,6 +3,7 @@
 import fcntl
 import hashlib
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -58,6 +59,17 @@ class ModelError(ValueError):
     """A model that cannot be had; the message says which, why and what to do."""
 
 
+HUB_NAME = re.compile(r"(?:[A-Za-z0-9][A-Za-z0-9._-]*/)?[A-Za-z0-9][A-Za-z0-9._-]*")
+NO_NAME = "neither a folder on this machine nor a name of the Hugging Face hub (owner/name)"
+NO_CONFIG = "the folder has no config.json"
+GGUF = ".gguf"
+# What a folder without a config.json may hold, by how a name in it ends.
+NO_WEIGHTS = {
+    "adapter_config.json": "it is a LoRA adapter, not a whole model: merge it into its base (merge_and_unload of peft)",
+    GGUF: "GGUF weights are for answers alone, and cannot be trained",
+}
+
+
 @dataclass(frozen=True)
 class Model:
     """A model that is there: where verl loads it from, and its ``config.json``."""
@@ -106,12 +118,16 @@ def find(
         folder = expanded(spec).resolve()
     elif spec.startswith(("/", "./", "../", "~")):
         what = "it is a file" if expanded(spec).exists() else "there is no such folder"
+        what = NO_WEIGHTS[GGUF] if expanded(spec).suffix == GGUF else what
         raise ModelError(f"--model {shown(spec)}: {what}; give a Hugging Face model folder")
+    elif not HUB_NAME.fullmatch(spec):
+        raise ModelError(f"--model {shown(spec)}: {NO_NAME}")
     else:
         return Model(spec, _hub_config(spec) if fetch else {})
     file = folder / "config.json"
     if not file.is_file():
-        raise ModelError(f"--model {spec}: the folder has no config.json; give a Hugging Face model folder")
+        there = next((what for name, what in NO_WEIGHTS.items() if any(folder.glob(f"*{name}"))), NO_CONFIG)
+        raise ModelError(f"--model {spec}: {there}; give a Hugging Face model folder")
     try:
         config = json.loads(file.read_text(encoding="utf-8"))
     except (ValueError, OSError, RecursionError) as error:
@@ -249,7 +265,7 @@ def _hub_config(name: str) -> dict[str, object]:
     except ModelError:
         raise
     except HFValidationError:
-        why = "neither a folder on this machine nor a name of the Hugging Face hub (owner/name)"
+        why = NO_NAME
     except GatedRepoError:
         why = "the hub requires that its terms are accepted; accept them there and export HF_TOKEN"
     except RepositoryNotFoundError:

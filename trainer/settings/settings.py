@@ -15,7 +15,7 @@ from reward.support.wording import expanded, path_fault, quoted
 from trainer import ROOT
 from trainer.settings import batch_size
 from trainer.settings.conflicts import contradictions
-from trainer.settings.given import flags_file, names, overrides, saved_settings, secret_inputs
+from trainer.settings.given import flags_file, names, overrides, saved_settings, secret_inputs, typing_slips
 from trainer.settings.knobs import Knob, Value, load_knobs, with_trait
 from trainer.settings.resolve import resolve
 from trainer.settings.reward_config import RewardChoice, choose
@@ -164,8 +164,18 @@ def _explicit(environ: Mapping[str, str], knobs: Sequence[Knob]) -> tuple[dict[s
         except UnicodeEncodeError:
             faults.append(f"{name}={quoted(text)}: it is not UTF-8; write it in UTF-8")
         except ValueError as error:
-            faults.append(f"{name}={quoted(text)}: {error}")
+            faults.append(f"{name}={quoted(text)}: {error}{_value_meant(knob, text)}")
     return values, faults
+
+
+def _value_meant(knob: Knob, text: str) -> str:
+    """Return the value that was meant where a text is one but for characters of an input method; else nothing."""
+    meant = typing_slips.plain(text)
+    with contextlib.suppress(ValueError):
+        if meant != text.strip():
+            knob.parse(meant)
+            return f"; did you mean {meant}?"
+    return ""
 
 
 def _of_previous_launch(now: Mapping[str, Value], knobs: Sequence[Knob]) -> tuple[dict[str, Value], list[str]]:

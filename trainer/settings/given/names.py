@@ -8,6 +8,7 @@ from functools import cache
 from reward.support.nearest import nearest
 from trainer import ROOT
 from trainer.settings import messages
+from trainer.settings.given import typing_slips
 from trainer.settings.knobs import Knob
 
 # What is no flag, but looked for among them.
@@ -56,6 +57,8 @@ def meant(name: str, knobs: Sequence[Knob], dashes: str = "--") -> str:
     switches = [f"no_{knob.flag}" for knob in knobs if knob.type.startswith("switch") and dashes]
     flags = [knob.flag for knob in knobs] + switches
     by_env = {knob.env.lower(): knob.flag for knob in knobs}
+    if dashes and (written := typing_slips.flag_meant(name, flags)):
+        return f"did you mean {written}?"
     if theirs := elsewhere().get(name.replace("-", "_")):
         return "; ".join(theirs)
     near = next(iter(nearest(name, [*flags, *by_env, *NO_FLAGS])), "")

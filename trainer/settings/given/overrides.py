@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from reward.support.nearest import did_you_mean
 from reward.support.wording import quoted, reason, shown
+from trainer.settings.given import typing_slips
 from trainer.settings.given.secret_inputs import fault_of_word
 from trainer.settings.knobs import COMMANDS, Knob, Value, with_trait
 from trainer.setup.host import has_packages
@@ -36,6 +37,8 @@ def read(arguments: Sequence[str], knobs: Sequence[Knob]) -> tuple[dict[str, Val
         if match is None or (match["value"] is None and match["sign"] != "~"):
             hint = did_you_mean(word, [name.split()[0] for name in COMMANDS if name], "the command {}")
             what = quoted(word) if word else "an empty word ('', perhaps of an unset variable)"
+            if meant := typing_slips.flag_meant(word, flags):
+                hint = f"did you mean {meant}?"
             if not hint and WORD.fullmatch(word):
                 hint = "./train.sh --help lists the commands too"
             hint = f"; {hint}" * bool(hint)

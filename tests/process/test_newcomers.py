@@ -1,0 +1,49 @@
+"""What people type that is nearly right: told by what was meant."""
+
+import subprocess
+
+import pytest
+
+from tests.support.command import clean_environment, train_sh
+from trainer import ROOT
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--lr", "1e-6,"), "--lr='1e-6,': allowed: a number from 0 (not itself) to 10; did you mean 1e-6?"),
+        (("--lr", "\uff11e\uff0d6"), "did you mean 1e-6?"),
+        (("--batch_size", "\uff11\uff12\uff18"), "did you mean 128?"),
+        (("—lr", "1e-6"), "'—lr': neither a flag (--name) nor an override for verl (key=value); did you mean --lr?"),
+        (("-dry_run",), "did you mean --dry_run?"),
+        (("--lr：1e-6",), "--lr：1e-6: there is no such flag; did you mean --lr 1e-6?"),
+        (("--dry_run", "--model", "“Qwen/Qwen2.5-0.5B”"), "neither a folder on this machine nor a name of"),
+        (("--dry_run", "--model", "https://modelscope.cn/models/Qwen/Qwen2.5-0.5B"), "neither a folder on this"),
+    ],
+)
+def test_what_was_meant_is_said(words, told, tmp_path) -> None:
+    result = train_sh(*words, OUTPUT_DIR=str(tmp_path))
+    assert result.status == 2
+    assert told in result.err, result.err
+    assert "meant" not in told or "是不是" in train_sh(*words, "--lang", "zh", OUTPUT_DIR=str(tmp_path)).err
+
+
+@pytest.mark.parametrize(
+    ("file", "told"),
+    [("adapter_config.json", "it is a LoRA adapter, not a whole model"), ("q4.gguf", "GGUF weights are for answers")],
+)
+def test_a_folder_of_something_else_than_a_model(file, told, tmp_path) -> None:
+    (tmp_path / file).write_text("{}")
+    for model in (tmp_path, tmp_path / file) if file.endswith("gguf") else (tmp_path,):
+        result = train_sh("--dry_run", "--model", str(model), OUTPUT_DIR=str(tmp_path / "out"))
+        assert (result.status, told in result.err) == (2, True), result.err
+
+
+@pytest.mark.parametrize("script", ["train.sh", "test.sh"])
+def test_another_shell_hands_over_to_bash(script) -> None:
+    words = {"train.sh": ["--modle"], "test.sh": ["--stack", "x"]}[script]
+    done = subprocess.run(
+        ["sh", ROOT / script, *words], env=clean_environment(), capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"{script}: --")
