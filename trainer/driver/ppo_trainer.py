@@ -23,12 +23,12 @@ from trainer.algorithm.options import AlgorithmOptions
 from trainer.driver import (
     early_stop,
     network_check,
-    overlap,
     queue_samples,
     step,
     validation,
     worker_losses,
 )
+from trainer.driver.ahead import overlap
 from trainer.driver.checkpoints.copies import Copies
 from trainer.driver.checkpoints.saver import Saver, resumed_folder
 from trainer.driver.failure import failures

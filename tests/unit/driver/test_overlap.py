@@ -11,7 +11,7 @@ import verl.trainer.ppo.v1.trainer_sync  # noqa: F401  (before the kit's, as in 
 
 from tests.support.trainers import trainer
 from trainer.algorithm.conflicts import of_sampling_ahead
-from trainer.driver.overlap import Overlapping
+from trainer.driver.ahead.overlap import Overlapping
 from trainer.driver.replay_buffer import OrderedReplayBuffer
 from trainer.settings.settings import read_settings
 from trainer.user_error import UserError

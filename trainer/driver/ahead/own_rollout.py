@@ -6,7 +6,7 @@ not cut off, but under way until they are answered, and only then new weights ar
     trainer   updates with t            | weights ->  | updates with t+1
     vLLM      samples t+1               | <- weights  | samples t+2
 
-What is sampled, scored and trained on in which step is that of ``trainer.driver.overlap``.
+What is sampled, scored and trained on in which step is that of ``trainer.driver.ahead.overlap``.
 """
 
 from typing import Any

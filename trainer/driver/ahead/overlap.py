@@ -7,8 +7,8 @@ for a verdict, and conversations that wait for a tool or an environment, go on w
     step t    sample t+1 | batch t is scored | updates with t            | weights to vLLM
     judge     ........... verdicts of t .... | ........ verdicts of t+1 ..........
 
-With ``separate`` it goes on sampling during the updates (``trainer.driver.own_rollout``), and no request is under way
-when weights are sent.
+With ``separate`` it goes on sampling during the updates (``trainer.driver.ahead.own_rollout``), and no request is
+under way when weights are sent.
 
 A batch is trained on as a whole, in the order of the data, and once. Each of its samples is N steps old, or less:
 probabilities are those of the weights that sampled it, which ``--rollout_correction`` weighs.
@@ -23,7 +23,7 @@ import torch
 from verl.utils.debug import marked_timer
 
 from trainer.algorithm.options import OFF, OVERLAP, AlgorithmOptions
-from trainer.driver.own_rollout import OwnRollout
+from trainer.driver.ahead.own_rollout import OwnRollout
 from trainer.runs import checkpoints
 
 # Seconds without a request: what is to be sampled before the updates has been; or vLLM may get new weights.

@@ -1,0 +1,1 @@
+"""Sampling ahead of the updates, and vLLM on devices of its own."""
