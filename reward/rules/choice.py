@@ -9,7 +9,7 @@ import re
 from typing import Any
 
 from reward.rules import rule
-from reward.rules.parsing import answer
+from reward.rules.parsing import answer, prose
 from reward.rules.parsing.confirmed import asserted, by_verdicts, confirmed
 from reward.rules.parsing.denied import DENIED, without_denied
 from reward.rules.parsing.letters import (
@@ -51,7 +51,11 @@ EXPLANATION = re.compile(
     r"|解析|解释|理由|分析|因为|说明)",
     re.IGNORECASE,
 )
-SAYS = re.compile(r".*\b(?:is|be|it's)\s", re.DOTALL)
+SAYS = re.compile(r".*(?:\b(?:is|be|it's)\s|= ?(?=\S))", re.DOTALL)
+# A response that begins with its letter, on a line alone, and then goes on.
+HEADED = LetterPattern(
+    r"\s*[(\[*_]{0,4}([A-J])[)\]*_.]{0,4}[ \t]*\n(?!\s*[(\[*_]{0,4}[A-J][)\]*_.]{0,4}[ \t]*(?:\n|\Z))"
+)
 LOWER = LetterPattern(r"\W*(?:(?:option|choice|letter|ans\b\W{0,3}) ?)?\(?([a-j])\W*", re.IGNORECASE)
 # The question's choices over again: 'A. cats B. dogs C. birds D. fish'.
 MENU = re.compile(
@@ -191,6 +195,8 @@ def _last(text: str, letters: str, choices: list[str]) -> str | None:
             and (whole := _letter(part, letters, choices, stated=len(part.split()) <= SHORT))
         ):
             return whole
+    if (headed := HEADED.of(letters).match(text)) and headed[1] in letters:
+        return headed[1]
     text = without_denied(without_listing(without_formulas(text, letters), letters), letters)
     if right := confirmed(text, letters) or asserted(text, letters):
         return right
@@ -204,7 +210,10 @@ def _last(text: str, letters: str, choices: list[str]) -> str | None:
     if not mentions:
         line = text.strip().rsplit("\n", 1)[-1]
         lead = SAYS.match(line)
-        return _by_text(line, choices) or _by_text(line[lead.end() :] if lead else "", choices)
+        said = _by_text(line, choices) or _by_text(line[lead.end() :] if lead else "", choices)
+        return said or prose.by_words(text, choices)
+    if choices and prose.is_listing(text, letters):
+        return None
     mentions = without_reasons(text, mentions)
     is_open = are_alternatives(text, mentions, len(mentions) - 1) or _is_listing(text, mentions[-2:], choices)
     return None if is_open or is_conditional(text, mentions) else mentions[-1][0]

@@ -7,13 +7,16 @@ import re
 from typing import Any
 
 from reward.rules import number
-from reward.rules.parsing import answer, chinese
+from reward.rules.parsing import answer, chinese, main_number
 from reward.rules.parsing.answer import hashed
 from reward.rules.rule import Extra, Rule
 
 DIGIT = re.compile(r"\d")
 # A second answer right after the first.
 ANOTHER = re.compile(r"(?:,|/|&|\b(?:or|and|to)\b|[(\[](?:or\b|或)|或|和)[^\w]*\d")
+
+# 'The answer is 48 in April and 24 in May.'
+ONE_OF_SEVERAL = re.compile(r"[^()=\n\d]{0,64}\band\b[^()=\n]{0,64}\d")
 
 
 def wanted(ground_truth: Any) -> str:
@@ -42,7 +45,9 @@ def score(response: str, ground_truth: Any, extra: Extra) -> float:
     stated = answer.stated(end) if marked is None else marked
     stated = stated and chinese.in_digits(stated)
     unmarked = stated is None or not DIGIT.search(stated)
-    readings = number.readings(number.emphasised(end) or end) if unmarked else _marked(stated or "")
+    readings = (
+        number.readings(number.emphasised(end) or main_number.main_part(end)) if unmarked else _marked(stated or "")
+    )
     return float(any(number.same(given, truth) for given in readings))
 
 
@@ -52,7 +57,11 @@ def _marked(text: str) -> tuple[str, ...]:
     if opening is None:
         return number.readings(text)
     first, rest = opening
-    return () if first is None or ANOTHER.match(rest.lstrip()) else number.scaled(first, rest)
+    return (
+        ()
+        if first is None or ANOTHER.match(rest.lstrip()) or ONE_OF_SEVERAL.match(rest)
+        else number.scaled(first, rest)
+    )
 
 
 def example(ground_truth: Any, extra: Extra) -> str:

@@ -8,11 +8,12 @@ text around it is not searched for something that fits. Two plain numbers are co
 
 import itertools
 import re
+from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
 from reward.rules import number
-from reward.rules.parsing import answer, chinese
+from reward.rules.parsing import answer, chinese, last_line, main_number, units
 from reward.rules.parsing.latex import PERCENT, based, boxes, clean, equal_numbers, is_rounding, value, without_unit
 from reward.rules.rule import Extra, Outcome, Rule
 from reward.support.errors import GroundTruthError
@@ -20,8 +21,6 @@ from reward.support.wording import quoted
 from reward.worker_pool import pool
 
 LONGEST_ANSWER = 512  # characters, or four times the truth; a longer answer is wrong
-# Between its brackets no other begins: else a response of brackets alone would take the square of its length.
-FORMULA = re.compile(r"\$\$?([^$]+)\$\$?|\\\(((?:(?!\\[()]).)+)\\\)|\\\[((?:(?!\\[\[\]]).)+)\\\]", re.DOTALL)
 # An amount of money, not the beginning of a formula.
 CURRENCY = re.compile(r"\\?\$ ?(?=\d[\d,]*(?:\.\d+)?(?: [A-Za-z]{2}|[.;!?)]?\s*(?:\n|\Z)|[.!?;)] ))")
 # A number, a word or two, and more words that have a number.
@@ -35,16 +34,7 @@ EXPRESSION = re.compile(
     r"[\w+*/^().,=\- \[\]{}\u221a\u03c0\u00b2\u00b3]{1,64}",
     re.ASCII,
 )
-# 'x = 1 or x = 2', '$x=1$ and $x=2$.' at the end of a line.
-ROOTS = re.compile(
-    r"(?<![A-Za-z\d])([a-z]) ?= ?[-+]?\d[\d./]{0,16}(?:(?:,|,? or|,? and) (?:\1 ?= ?)[-+]?\d[\d./]{0,16}){1,4}\.?\Z"
-)
-NUMBER = re.compile(r"(?<== )[-+]?[\d./]*\d|(?<==)[-+]?[\d./]*\d")
-ONE_FORMULA = r"(?:\$[^$\n]{1,64}\$|\\\((?:(?!\\[()]).){1,64}\\\))"
-JOINED_FORMULAS = re.compile(
-    rf"(?<!between )(?<!from ){ONE_FORMULA}(?:,? ?{ONE_FORMULA}){{0,4}},? and {ONE_FORMULA}[.*\s]*\Z", re.IGNORECASE
-)
-TEN = re.compile("\u00d7 ?10([\u207b]?[\u2070\u00b9\u00b2\u00b3\u2074-\u2079]{1,3})")
+COLUMN = re.compile(r"\\begin\{[pb]?matrix\}([^&]{1,400})\\end\{[pb]?matrix\}")
 LAST_PERCENT = re.compile(r"\d(?:\\?%|\s?percent)[.*\s$]{0,6}\Z")
 SYMBOLS = re.compile(r"[\s*_]{0,8}[\u2600-\u27bf\U0001f300-\U0001faff\ufe0f]+\s*\Z")
 # '$11\sqrt{2}$, approximately 15.56'
@@ -62,7 +52,6 @@ ALTERNATIVE = re.compile(
 )
 GLUED = re.compile("[\u00bc-\u00be\u2150-\u215e\u03c0\u221a\u00b2\u00b3]")  # to a number, as in 3\u00bd and 2\u03c0
 LETTER_ALONE = re.compile(r"(?<![A-Za-z])[B-HJ-Zb-z](?![A-Za-z])")
-SIDES = re.compile(r"(?<![<>!:=\\])=(?!=)")
 COMMAND = re.compile(r"\\[A-Za-z]+")
 MOST_SIDES = 8  # of an equation that is checked
 BLANK = re.compile(r"(?<!\w) +| +(?!\w)")  # all but those between words, or numbers
@@ -86,30 +75,10 @@ def finals(response: str) -> tuple[str, ...]:
         if (text := place(end)) is not None:
             return boxes(text) or (_opening(text) if place is answer.hashed else _one(answer.stated(text) or text),)
     sentence = answer.stated(end)
-    if sentence is None and (several := _several(end)):
+    if sentence is None and (several := last_line.several(end)):
         return several
     one = _last(end) if sentence is None else _one(sentence)
     return () if one is None else (one,)
-
-
-def _several(text: str) -> tuple[str, ...]:
-    """The readings of formulas that 'and' or commas join at the end ('$x=1$ and $x=2$'), or of 'x = 1 or x = 2'."""
-    line = _ascii_signs(text.strip().rpartition("\n")[2])
-    if roots := ROOTS.search(line):
-        return (", ".join(NUMBER.findall(roots[0])),)
-    joined = JOINED_FORMULAS.search(line)
-    if joined is None:
-        return ()
-    formulas = [next(filter(None, formula.groups()), "").strip() for formula in FORMULA.finditer(joined[0])]
-    return (", ".join(SIDES.split(formula)[-1] for formula in formulas), formulas[-1])
-
-
-def _ascii_signs(text: str) -> str:
-    """``text`` with ASCII minus signs and '1.2 * 10^-4' for what Unicode has for it."""
-    if text.isascii():
-        return text
-    text = TEN.sub(lambda ten: f"*10^{ten[1].translate(number.RAISED)}", text)
-    return text.translate(dict.fromkeys(map(ord, number.MINUS), "-"))
 
 
 def _opening(text: str) -> str:
@@ -120,9 +89,9 @@ def _opening(text: str) -> str:
 
 def _last(text: str) -> str | None:
     """The last formula or number, whichever comes later."""
-    formulas = list(FORMULA.finditer(text))
+    formulas = list(last_line.FORMULA.finditer(text))
     if not formulas:
-        text = _ascii_signs(text)
+        text = last_line.ascii_signs(text)
         line = text.strip().rpartition("\n")[2]
         lead = FINAL.match(line)
         wholes = (text.strip(), line[lead.end() :].strip().rstrip(".") if lead else "")
@@ -136,7 +105,7 @@ def _last(text: str) -> str | None:
 
 def _number(text: str) -> str | None:
     """The last number, with its scale and its percent sign."""
-    text = number.emphasised(text) or text
+    text = number.emphasised(text) or main_number.main_part(text)
     if not (readings := number.readings(text)):
         return None
     return f"{readings[-1]}{'%' * bool(LAST_PERCENT.search(text))}"
@@ -152,13 +121,13 @@ def _expression(text: str) -> str | None:
 
 def _one(sentence: str) -> str:
     """The answer in a sentence: its one formula or number among words; the sentence where it is more than that."""
-    text = SYMBOLS.sub("", SUM.sub("", CURRENCY.sub("", chinese.in_digits(_ascii_signs(sentence)))))
+    text = SYMBOLS.sub("", SUM.sub("", CURRENCY.sub("", chinese.in_digits(last_line.ascii_signs(sentence)))))
     text = APPROXIMATION.sub("", text)
     if PHRASE.fullmatch(text):
         return _opening(text)
     lead = LEAD.match(text)
     for part in (text, text[lead.end() :] if lead else ""):
-        formulas, rest = list(FORMULA.finditer(part)), FORMULA.sub(" ", part)
+        formulas, rest = list(last_line.FORMULA.finditer(part)), last_line.FORMULA.sub(" ", part)
         numbers = list(number.NUMBER.finditer(rest))
         if len(formulas) + len(numbers) != 1 or ALTERNATIVE.search(number.NUMBER.sub(" ", rest)):
             continue
@@ -167,7 +136,8 @@ def _one(sentence: str) -> str:
         if not LETTER_ALONE.search(number.NUMBER.sub(" ", rest)) and "\\" not in rest:
             end = numbers[0].end()
             if not GLUED.match(rest, end) and (last := number.last(rest[:end])) is not None:
-                return f"{number.scaled(last, rest[end:])[-1]}{'%' * bool(PERCENT.match(rest, end))}"
+                percent = "%" if PERCENT.match(rest, end) else units.unit_at(rest, end)
+                return f"{number.scaled(last, rest[end:])[-1]}{percent}"
     return (lead and _expression(text[lead.end() :].strip())) or text
 
 
@@ -180,6 +150,8 @@ def compare(truth: str, given: str) -> bool:
     """
     if BLANK.sub("", truth) == BLANK.sub("", given):
         return True
+    if given.startswith("(") and (column := COLUMN.fullmatch(truth)):
+        truth = f"({', '.join(part.strip() for part in column[1].split(chr(92) * 2) if part.strip())})"
     if "=" in truth and (values := _unnamed(truth, given)) is not None:
         return compare(*map(clean, values))
     if ";" in given and not any(mark in truth for mark in ";,"):
@@ -218,7 +190,7 @@ def _unnamed(truth: str, given: str) -> tuple[str, str] | None:
 
 def _equation(text: str) -> str | None:
     """An answer without the steps of its own equation ('3+4=7' is 7); None where it is false ('6=7')."""
-    sides = [side.strip() for side in SIDES.split(text)]
+    sides = [side.strip() for side in last_line.SIDES.split(text)]
     if (
         not 2 <= len(sides) <= MOST_SIDES
         or "," in text
@@ -280,11 +252,22 @@ def score(response: str, ground_truth: Any, extra: Extra) -> float | Outcome:
         GraderFailed, GraderTimeout: math-verify gives no verdict on the ground truth alone.
     """
     truth = wanted(ground_truth)
-    readings = (clean(text) for text in finals(response) if len(text) <= answer.LONGEST)
+    readings = [(text, clean(text)) for text in finals(response) if len(text) <= answer.LONGEST]
     try:
-        return float(any(compare(truth, reading) for reading in readings if reading))
+        return float(any(_equal(ground_truth, truth, *reading) for reading in readings if reading[1]))
     except pool.AnswerFault:
         return Outcome(0.0, timeout=True)
+
+
+def _equal(ground_truth: Any, truth: str, text: str, given: str) -> bool:
+    """Whether an answer equals the truth; both as they stand, which may have units, and cleaned."""
+    differ = units.differ(str(ground_truth), text, _exact)
+    return compare(truth, given) if differ is None else not differ
+
+
+def _exact(text: str) -> Fraction | None:
+    read = value(clean(text))
+    return read[0] if read else None
 
 
 def example(ground_truth: Any, extra: Extra) -> str:

@@ -40,18 +40,23 @@ POWER = r"(?:\^|\*\*) ?(?:\{ ?[-+]?\d{1,9} ?\}|\(?[-+]?\d{1,9}\)?)"
 TEN = rf"(?:\*|\\times|\\cdot|x) ?10 ?{POWER}"
 # A whole or decimal number after a word that joins nothing to it, the last of the text.
 SIMPLE = re.compile(
-    r"(?:.*[A-Za-z,:;](?<!\bor)(?<!\band)(?<!\bto)(?<!\bnot)(?<!n't)(?<!\bbe)(?<!\bthan) )?([-+]?\d+(?:\.\d+)?)"
+    r"(?:.*[A-Za-z,:;](?<!\bor)(?<!\band)(?<!\bto)(?<!\bnot)(?<!n't)(?<!\bbe)(?<!\bthan)"
+    r"(?<!negative)(?<!Negative)(?<!\bminus)(?<!\bMinus) )?([-+]?\d+(?:\.\d+)?)"
     r"(?:[.!]?|[.!]? (?!is not\b|is wrong\b)[A-Za-z ]*[.!]?)\Z",
     re.DOTALL,
 )
 RULED_OUT = re.compile(r"[,;] (?:and )?not \$?-?[\d.,/]{0,19}\d[.!]?\s{0,9}\Z")  # 'It is 5, not 6.'
 SCALES = {"dozen": 12, "hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9, "trillion": 10**12}
 SCALE = re.compile(rf"[\s*$}}]{{0,4}}(?:\\text\{{ ?)?({'|'.join(SCALES)})\b", re.IGNORECASE)
+THOUSANDS = re.compile(r"k(?![\w/\u00b2\u00b3^])")  # 70k, never 70 K
 BOLD = re.compile(r"\*\*([^*\n]{1,64})\*\*")
 AMOUNT = re.compile(r"[$\u20ac\u00a3]?-?\d[\d.,]*%?(?: [A-Za-z]{1,20}){0,3}[.!]?")
 WORD_BEFORE = re.compile(r"[A-Za-z]{2} \Z(?<!\bfor )(?<!\bof )(?<!\bstep )(?<!\bin )(?<!\bafter )", re.IGNORECASE)
 VERB = re.compile(
     r"=|\b(?:is|are|was|were|costs?|makes?|gives?|equals?|will|would|has|have|so|then|but)\b", re.IGNORECASE
+)
+MINUS_WORD = re.compile(
+    r"(?:\bnegative|(?:\A|[:=*]|\b(?:is|be|was|equals|get|gives?)) ?minus) \$?\Z|[是为得]负\Z", re.IGNORECASE
 )
 UP_TO_LAST_DIGIT = re.compile(r".*\d", re.DOTALL)
 NUMBER = re.compile(
@@ -79,7 +84,11 @@ QUALIFIED_BEFORE = re.compile(
 QUALIFIED_AFTER = re.compile(r" is (?:not|wrong|incorrect)\b")
 SOLVED = re.compile(r" ?= ?[A-Za-z]\b")  # '5A = 100, or 20 = A'
 INSIDE_WORD, LETTER = re.compile(r"[A-Za-z]\Z"), re.compile(r"[A-Za-z]")
-UNIT_POWER = re.compile(r"(?:(?<=[a-z]{2})|(?<=\d m)|(?<=\dm))\^\{?[23]\}?(?!\w)")  # of 25 cm^2
+# Of 25 cm^2, 9.8 m/s^2, 3 m s^-1.
+UNIT_POWER = re.compile(
+    r"(?:(?<=[a-z]{2})|(?<=\d m)|(?<=\dm))\^\{?[23]\}?(?!\w)|(?<=[a-z]/[a-z])\^\{?[23]\}?(?!\w)"
+    r"|(?<=[a-z][ \u00b7*][a-z])\^\{?-[1-4]\}?(?!\w)"
+)
 EXPONENT = re.compile(r"[-+]?\d+(?=\D*\Z)")
 SPACED_MINUS = re.compile(r"[=(\[{:] ?- \$? ?\Z")
 
@@ -121,6 +130,8 @@ def emphasised(text: str) -> str | None:
 def scaled(number: str, rest: str) -> tuple[str, ...]:
     """Return a number, and it times the scale that ``rest`` begins with."""
     scale = SCALE.match(rest)
+    if THOUSANDS.match(rest) and "/" not in number and len(number) <= DIGITS:
+        return (f"{Decimal(number) * 1000:f}",)
     if scale is None or "/" in number or len(number) > DIGITS:
         return (number,)
     return number, f"{Decimal(number) * SCALES[scale[1].lower()]:f}"
@@ -145,7 +156,7 @@ def ascii_text(text: str) -> str:
 
 def _alone(text: str, match: re.Match[str]) -> str | None:
     """The number, unless it is joined to something else; what is joined is no number."""
-    before = text[max(0, match.start() - 16) : match.start()]
+    before = text[max(0, match.start() - 24) : match.start()]
     if JOINED_BEFORE.search(before) or JOINED_AFTER.match(text, match.end()):
         return None
     if QUALIFIED_AFTER.match(text, match.end()) or (
@@ -155,6 +166,7 @@ def _alone(text: str, match: re.Match[str]) -> str | None:
     if INSIDE_WORD.search(before) and LETTER.match(text, match.end()):
         return None  # H2O
     negative = match["sign"] == "-" or match["minus"] == "-" or SPACED_MINUS.search(before) is not None
+    negative = negative or MINUS_WORD.search(before) is not None
     number = _plain(match)
     return f"-{number}".replace("--", "") if negative else number
 

@@ -21,13 +21,21 @@ ARTICLES = re.compile(r"\b(?:a|an|the)\b")
 TEXT = re.compile(r"\\(?:text|mathrm|textbf|mathbf)\{([^{}]*)\}")
 # 'Paris (France)', 'Paris, the capital of France'
 APPOSITION = re.compile(r"(?:, (?:the|an?) [a-z].*| \((?!or\b|and\b|not\b|maybe\b)[^()]{1,64}\))\Z")
+# 'Yes, it is.', and no 'no' after it.
+POLAR = re.compile(
+    r"\A[\s*_\"]{0,8}(yes|no|true|false)[*_\"]{0,4}[,.;:!] (?!.*\b(?:yes|no|true|false|wait)\b)",
+    re.IGNORECASE | re.DOTALL,
+)
 LABEL = re.compile(r"\AA ?[:\uff1a]\s*")  # of a few-shot prompt
 # Typographic quotes, as TriviaQA's evaluation has them, are punctuation as well.
 QUOTES = str.maketrans(dict.fromkeys("\u2018\u2019\u00b4\u201c\u201d", "'"))
 BLANKS = str.maketrans(dict.fromkeys(string.punctuation, " "))
 # '6.4 km' is not '64 km', nor '-5' '5': these marks are part of the number.
-IN_NUMBER = re.compile(r"(?<=\d)\.(?=\d)|(?<!\w)-(?=\d)")
-NO_PUNCTUATION = {".": "\0", "-": "\1"}
+# And 'C++' is not 'C', nor '2-1' '21', '10:30' '1030'.
+IN_NUMBER = re.compile(
+    r"(?<=\d)[.:/\u2013-](?=\d)|(?<!\w)-(?=\d)|(?<=\b[A-Za-z])(?:\+{1,2}|#)(?!\w)|(?<=\b[A-Za-z]\+)\+(?!\w)"
+)
+NO_PUNCTUATION = {".": "\0", "-": "\1", "\u2013": "\1", ":": "\2", "/": "\3", "#": "\4", "+": "\5", "++": "\5\5"}
 PUNCTUATION = str.maketrans(dict.fromkeys(string.punctuation, ""))
 
 
@@ -70,9 +78,17 @@ def finals(response: str) -> tuple[str, ...]:
             bare = answer.bare(sentence)
             emphasised, bold, _ = sentence.partition("**")  # '**Paris**, the capital of France': its first mark is gone
             short = emphasised if bold and emphasised == emphasised.rstrip() else APPOSITION.sub("", bare)
-            return tuple(dict.fromkeys((sentence, bare, short)))
+            return tuple(dict.fromkeys((sentence, bare, short, *_polar(sentence))))
         final = LABEL.sub("", end.strip())
+        if polar := _polar(final):
+            return polar
     return (final.rstrip("\u3002\uff01\uff1f"),)
+
+
+def _polar(text: str) -> tuple[str, ...]:
+    """The yes or no that a text begins with."""
+    polar = POLAR.match(text)
+    return (polar[1],) if polar else ()
 
 
 def check(ground_truth: Any, extra: Extra) -> None:

@@ -58,6 +58,12 @@ DOUBTED = re.compile(
     r"|不(?:认为|觉得)(?:正确)?\Z|(?:错误|不正确)的?\Z",
     re.IGNORECASE,
 )
+# '33.33, which rounds down to 33' is 33.
+ROUNDED = re.compile(
+    r"[-$]{0,2}\d[\d,.]{0,20}%?(?: [a-z]{1,20}){0,3}[,;]? \(?(?:(?:which|that|and|or|we|it|is|can be|be|then) ){0,3}"
+    r"(?:rounds|rounded|rounding|round)(?: it)?(?: (?:up|down|off))?(?: to the nearest [a-z ]{3,20}?)?"
+    r"(?:,? (?:to|is|gives|makes|becomes|as)|,|:) (?=\$?-?\d)",
+)
 ASIDE = re.compile(
     r"[,;\uff0c\uff1b]? \(?(?:because|since|rather than|instead of|as opposed to)\b"
     r"|(?:[,;\uff0c\uff1b] ?| \()(?:and |but )?(?:not|so|as|which|who|whose|where|therefore|thus|hence|given|giving)\b"
@@ -160,7 +166,7 @@ def sentences(response: str) -> Iterator[str]:
         if statement[0].endswith('":') and (value := JSON_VALUE.match(after)):
             after = value[1] or value[2]
         after = ELLIPSIS.sub("", after.lstrip(" \t\r\n*_:\uff1a")).lstrip()
-        sentence = _sentence(after)
+        sentence = ROUNDED.sub("", _sentence(after))
         corrected = NOT_BUT.match(sentence)
         if corrected:
             sentence = corrected[2].strip()

@@ -8,6 +8,8 @@ from reward.rules.parsing.letters import LetterPattern, are_alternatives, lone_l
 CONFIRMED = LetterPattern(
     r"(?<![A-Za-z0-9'])([A-J])\)? (?:is|was|must be|would be) (?:(?:the|my|clearly|indeed|only|most|single) ){0,3}"
     r"(?:(?:correct|right|best|final|true|likely|viable) )?(?:answer|choice|option)\b"
+    r"|\b(?:correct|right|true|best) (?:statement|option|choice|one|conclusion|letter|response) (?:is|would be|must be)"
+    r" (?:(?:therefore|thus|indeed|clearly|option|choice|letter) ){0,2}[(\[*\"]{0,3}([A-J])(?![A-Za-z0-9'])"
     r"|(?<![A-Za-z0-9'])([A-J])\? (?:Yes|Correct|Right)\b"
     r"|([A-J])(?:选项|选择|项)?[:\uff1a]?(?:才?是)?(?:正确|对的|符合题意)"
     r"|(?<!不)正确的?(?:选项|答案)?(?:应该?|应当)?是 ?([A-J])(?![A-Za-z])"

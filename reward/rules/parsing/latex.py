@@ -55,7 +55,7 @@ SYMBOL = re.compile(
 )
 # A unit in Chinese, unless it is a numeral: '12 元', '12 平方厘米', never '12 万'.
 CHINESE_UNIT = re.compile(r"(?<=[\d)}]) ?[\u4e00-\u9fff]{1,6}\Z")
-CHINESE_NUMERAL = re.compile(r"[零一二三四五六七八九十百千万亿兆半倍多余几约或和成折]")
+CHINESE_NUMERAL = re.compile(r"[零一二三四五六七八九十百万亿兆半倍多余几约或和成折]|千(?![克米瓦赫卡帕伏焦])")
 SCALED = re.compile(rf"\A([-+]?\d[\d,]{{0,30}}(?:\.\d{{1,30}})?) ({'|'.join(number.SCALES)})\b")
 LISTED = re.compile(r"(?<=[\d)}\]])\s*,?\s(?:and|or)\s\s*(?=[-+\d(\\{\[])")
 IMAGINARY = re.compile(r"(?<=\d) i(?![A-Za-z])")
@@ -67,6 +67,15 @@ SCIENTIFIC = re.compile(
 )
 RATIO = re.compile(r"([-+]?)(?:\\frac(?:\{([-+]?\d+)\}|(\d))(?:\{([-+]?\d+)\}|(\d))|(\d+)/(\d+))")
 MIXED = re.compile(r"([-+]?) ?(\d+) ?(?:\\frac ?(?:\{(\d+)\}|(\d)) ?(?:\{(\d+)\}|(\d))|(?<= )(\d+)/(\d+))")
+SAID = re.compile(r"\A(?:the )?(?:final |correct )?answer(?: is)?[ :]{1,3}(?=\S)", re.IGNORECASE)  # within a box
+TIME = re.compile(r"(?<!\d)(\d{1,2})[:.](\d\d) ?([ap])\.? ?m\.?(?![A-Za-z])", re.IGNORECASE)
+HOUR = re.compile(r"(?<![\d:.])(\d{1,2}) ?([ap])\.? ?m\.?(?![A-Za-z])", re.IGNORECASE)
+# '\{x \mid 1 \le x < 2\}' is '[1,2)'.
+BUILDER = re.compile(
+    r"\\\{ ?([a-z])(?: ?\\in ?\\(?:mathbb ?\{? ?R ?\}?|R))? ?(?:\\mid|\||:) ?"
+    r"(?:([^<>=,{}|]{1,40}?) ?(<|\\leq?|\\leqslant)(?![a-z]) ?)?\1 ?"
+    r"(?:(<|\\leq?|\\leqslant|>|\\geq?|\\geqslant)(?![a-z]) ?([^<>=,{}|]{1,40}?))? ?\\\}"
+)
 TEMPERATURE = re.compile(
     r"(?<=\d) ?\^ ?(?:\\circ|\{ ?\\circ ?\}) ?(?:\\(?:text|mathrm|textrm) ?\{ ?[CF] ?\}|\\?,? ?[CF])\.?\Z"
 )
@@ -125,6 +134,11 @@ def clean(latex: str) -> str:
     text = SYMBOL.sub("", text) if text[-1:] in "}a1234" else text
     text = APPROXIMATELY.sub("", text) if text.startswith("\\approx") else text
     text = TEXT.sub(lambda match: f" {(match[1] or '').strip(' ~')} ", text)
+    text = SAID.sub("", text.strip()) if "answer" in text[:24].lower() else text
+    text = BUILDER.sub(_interval, text) if text.lstrip().startswith("\\{") else text
+    if "m" in text.lower():
+        text = TIME.sub(lambda at: f"{int(at[1])}:{at[2]} {at[3].upper()}M", text)
+        text = HOUR.sub(lambda at: f"{int(at[1])}:00 {at[2].upper()}M", text)
     text = BASE_IN_WORDS.sub(lambda match: f"_{{{BASES[match[1]]}}}", text)
     if "\\circ" in text or "\\degree" in text:
         text = DEGREES.sub("", TRIGONOMETRIC.sub(lambda match: ANGLE.sub(_radians, match[0]), text))
@@ -135,6 +149,20 @@ def clean(latex: str) -> str:
     text = text[: unit.start()] if unit and not CHINESE_NUMERAL.search(unit[0]) else text
     text = SCALED.sub(lambda match: f"{Decimal(match[1].replace(',', '')) * number.SCALES[match[2]]:f}", text)
     return FUNCTION.sub(r"\\sqrt{\2}", LISTED.sub(", ", WORDS.sub("", UNIT_FRACTION.sub(r" \1/\2", text))))
+
+
+def _interval(made: re.Match[str]) -> str:
+    """The interval of a set that bounds its variable."""
+    _, low, above, relation, bound = made.groups()
+    if relation and relation.startswith((">", "\\g")):
+        if low:
+            return made[0]
+        low, above, relation, bound = bound, "<" if relation == ">" else "\\le", None, None
+    if not low and not bound:
+        return made[0]
+    left = f"{'(' if above == '<' else '['}{low}" if low else "(-\\infty"
+    right = f"{bound}{')' if relation == '<' else ']'}" if bound else "\\infty)"
+    return f"{left},{right}"
 
 
 def without_unit(text: str) -> str:

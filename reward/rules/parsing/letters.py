@@ -20,7 +20,10 @@ class LetterPattern:
 
 FULLWIDTH = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {0x3000: " "}
 # Letters that stand alone; CJK characters beside one are no part of a word.
-ALONE = LetterPattern(r"(?<![A-Za-z0-9'\u2019\\.-])([A-J])(?![A-Za-z0-9'\u2019?]|[-.][A-Za-z0-9]|[-+]\])")
+ALONE = LetterPattern(
+    r"(?<![A-Za-z0-9'\u2019\\.-])([A-J])(?![A-Za-z0-9'\u2019?]|[-.][A-Za-z0-9]|[-+]\])"
+    r"|(?<=[ :(]['\u2018])([A-J])(?=['\u2019](?![A-Za-z0-9]))"
+)
 # A lower-case letter counts where words name it: 'b is correct', 'i choose b'.
 NAMED_LOWER = LetterPattern(
     r"\A\W*([a-j])\W? (?:is|was|seems|looks|fits)\b"
@@ -75,10 +78,10 @@ NAMED = re.compile(
     r"(?:option|choice|answer|letter|is|pick|choose|select|chose|选|選|项|[(\[{*$:=])[ (\[{*:]*\Z", re.IGNORECASE
 )
 JOINT = re.compile(
-    r"[\s,]+\Z|[\s)\]}.*$]*(?:(?:,|/|&|\||\bor\b|\band\b|和|或者?|与|及|、|[,\uff0c]也?可能是)+\s*)+(?:(?:option|choice|maybe|perhaps|possibly|alternatively|also|选项)\s*)?[\s(\[{*$]*\Z",
+    r"[\s,]+\Z|[\s)\]}.*$]*(?:(?:,|/|&|\||\bor\b|\band\b|和|或者?|与|及|、|[,\uff0c]?但?也?(?:有)?可能是)+\s*)+(?:(?:option|choice|maybe|perhaps|possibly|alternatively|also|选项)\s*)?[\s(\[{*$]*\Z",
     re.IGNORECASE,
 )
-LETTER = r"(?:option |choice |answer |选项)?[(\[*]{0,3}[A-J][)\]*]{0,3}(?![A-Za-z0-9'])"
+LETTER = r"(?:option |choice |answer |选项)?[(\[*]{0,3}(?<![A-Za-z0-9])[A-J][)\]*]{0,3}(?![A-Za-z0-9'])"
 
 
 # What says which letter is right only beside a condition: 'A if x > 0, B otherwise', 'If hot: A. If cold: B.'
@@ -137,11 +140,11 @@ def lone_letters(text: str, letters: str) -> list[tuple[str, int, int]]:
     """Return the letters of choices that stand alone, with their places; no article, no pronoun."""
     mentions = []
     for match in ALONE.of(letters).finditer(text):
-        letter, before = match[1], text[max(0, match.start() - 12) : match.start()]
+        letter, before = match[0], text[max(0, match.start() - 12) : match.start()]
         is_named = NAMED.search(before) and not BEHIND_LABEL.search(before)
         is_word = letter in WORD and WORD[letter].match(text, match.end()) and not is_named
         if letter in letters and not (is_word and (letter == "I" or SENTENCE_START.search(before))):
-            mentions.append((match[1], match.start(), match.end()))
+            mentions.append((letter, match.start(), match.end()))
     return mentions
 
 

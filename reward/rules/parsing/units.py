@@ -1,0 +1,130 @@
+r"""Quantities with units: '150 cm' is '1.5 m', and '150 m' is not. Where either side names no unit, none counts."""
+
+import itertools
+import re
+from collections.abc import Callable
+from fractions import Fraction
+from functools import lru_cache
+
+Number = Callable[[str], Fraction | None]
+Quantity = tuple[str, Fraction, Fraction]  # dimension, size of the (first) unit, value in base units
+
+# Dimension -> unit -> its size. Months and years are of no fixed length, and are left out.
+SIZES: dict[str, dict[str, str]] = {
+    "length": {
+        "mm millimeter millimetre millimeters millimetres 毫米": "1/1000",
+        "cm centimeter centimetre centimeters centimetres 厘米": "1/100",
+        "dm decimeter decimeters 分米": "1/10",
+        "m meter metre meters metres 米": "1",
+        "km kilometer kilometre kilometers kilometres 千米 公里": "1000",
+        "in inch inches": "0.0254",
+        "ft foot feet": "0.3048",
+        "yd yard yards": "0.9144",
+        "mi mile miles": "1609.344",
+    },
+    "mass": {
+        "mg milligram milligrams 毫克": "1/1000000",
+        "g gram grams 克": "1/1000",
+        "kg kilogram kilograms 千克 公斤": "1",
+        "ton tons tonne tonnes 吨": "1000",
+        "oz ounce ounces": "0.028349523125",
+        "lb lbs pound pounds": "0.45359237",
+    },
+    "time": {
+        "ms millisecond milliseconds 毫秒": "1/1000",
+        "s sec secs second seconds 秒 秒钟": "1",
+        "min mins minute minutes 分钟": "60",
+        "h hr hrs hour hours 小时": "3600",
+        "day days 天": "86400",
+        "week weeks 周": "604800",
+    },
+    "volume": {
+        "ml mL milliliter millilitre milliliters millilitres 毫升": "1/1000",
+        "cl cL": "1/100",
+        "l L liter litre liters litres 升": "1",
+    },
+    "money": {"cent cents ¢": "1/100", "dollar dollars": "1"},
+    "yuan": {"元": "1", "角": "1/10"},
+}
+UNITS = {
+    name: (dimension, Fraction(size))
+    for dimension, of in SIZES.items()
+    for names, size in of.items()
+    for name in names.split()
+}
+NAMES = "|".join(sorted(map(re.escape, UNITS), key=len, reverse=True))
+UNIT = (
+    rf"(?P<power>square |cubic |sq\.? |cu\.? |平方|立方)?(?P<unit>{NAMES})(?![A-Za-z\u4e00-\u9fff])"
+    rf"(?: ?\^ ?\{{?(?P<raised>[23])\}}?|(?P<sign>[\u00b2\u00b3]))?\.?"
+    rf"(?: ?(?:/|per|每) ?(?P<per>{NAMES})(?![A-Za-z\u4e00-\u9fff^\u00b2\u00b3]))?"
+)
+PART = re.compile(
+    rf"\s*(?:and )?(?P<number>[^A-Za-z\u4e00-\u9fff¢]*?(?:\\[cdt]?frac[^A-Za-z\u4e00-\u9fff]*)?[\d}})])\s*{UNIT}\s*,?"
+)
+MARKED = re.compile(r"\\(?:text|mathrm|textrm|mbox|textbf|mathbf)(?![A-Za-z])\s*\{([^{}]*)\}")
+SPACES = re.compile(r"\\[,;:! ]|~|\\q?quad(?![A-Za-z])")
+DOLLARS = re.compile(r"\\?\$ ?(-?[\d.,]+)\Z")
+MOST_PARTS = 3  # of '1 hour 2 minutes 3 seconds'
+LONGEST = 96
+UNIT_AT = re.compile(rf"[ \u00a0-]?{UNIT}")
+
+
+def differ(truth: str, given: str, number: Number) -> bool | None:
+    """Return whether two quantities in different units differ; None where that is not the question.
+
+    Args:
+        truth: as the data have it.
+        given: as the response has it.
+        number: reads a plain number.
+    """
+    one, other = _quantity(truth, number), _quantity(given, number)
+    if one is None or other is None or one[0] != other[0] or one[1] == other[1]:
+        return None
+    return one[2] != other[2]
+
+
+def unit_at(text: str, begin: int) -> str:
+    """Return the unit that stands at a place of ``text``, with the blank before it; or nothing."""
+    match = UNIT_AT.match(text, begin)
+    return f" {match[0].lstrip(' -')}" if match else ""
+
+
+def _quantity(text: str, number: Number) -> Quantity | None:
+    return None if len(text) > LONGEST else _read(text.strip().rstrip("."), number)
+
+
+@lru_cache(maxsize=65_536)
+def _read(text: str, number: Number) -> Quantity | None:
+    if money := DOLLARS.fullmatch(text.replace("{,}", ",")):
+        value = number(money[1])
+        return None if value is None else ("money", Fraction(1), value)
+    text = SPACES.sub(" ", MARKED.sub(r" \1 ", text)).replace("$", " ").strip()
+    parts: list[Quantity] = []
+    end = 0
+    while end < len(text) and len(parts) < MOST_PARTS:
+        part = PART.match(text, end)
+        if part is None or (value := number(part["number"].strip())) is None:
+            return None
+        dimension, size = _dimension(part)
+        parts.append((dimension, size, value * size))
+        end = part.end()
+    dimensions = {dimension for dimension, _, _ in parts}
+    if end < len(text) or len(dimensions) != 1:
+        return None
+    if len(parts) > 1 and any(one[1] <= other[1] for one, other in itertools.pairwise(parts)):
+        return None
+    size = parts[0][1] if len(parts) == 1 else Fraction(-1)  # of no one unit
+    return parts[0][0], size, sum((value for _, _, value in parts), Fraction(0))
+
+
+def _dimension(part: re.Match[str]) -> tuple[str, Fraction]:
+    dimension, size = UNITS[part["unit"]]
+    word = (part["power"] or "").strip()
+    power = 1
+    if word or part["raised"] or part["sign"]:
+        power = 3 if word.startswith(("cu", "立")) or part["raised"] == "3" or part["sign"] == "\u00b3" else 2
+    dimension, size = (f"{dimension}^{power}", size**power) if power > 1 else (dimension, size)
+    if part["per"]:
+        below, of = UNITS[part["per"]]
+        dimension, size = f"{dimension}/{below}", size / of
+    return dimension, size
