@@ -111,7 +111,7 @@ def test_a_seed_repeats_the_run_beside_another_one_that_is_stopped(main_run, out
     again = start("--run_name", "again", "--total_steps", "3", *plain)
     other.until("step 1/")
     os.killpg(other.process.pid, signal.SIGINT)
-    assert other.ends(80) == 130  # 20 s, with the machine to itself
+    assert other.ends(40) == 130  # 20 s, with the machine to itself
     assert again.ends(900) == 0, again.said
     first, repeated = metrics(output / "runs" / "main"), metrics(output / "runs" / "again")
     names = ("critic/score/mean", "response_length/mean", "actor/pg_loss", "critic/vf_loss", "actor/entropy")

@@ -12,7 +12,7 @@ import pytest
 from tests.support.command import clean_environment, footprint, left_behind
 from trainer import ROOT
 
-SOON = 120  # seconds, beside another run
+SOON = 60  # seconds
 
 
 class Running:

@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -14,10 +13,8 @@ from typing import Any
 import psutil
 
 from trainer import ROOT
-from trainer.launch.processes import open_files_of
 from trainer.settings.knobs import load_knobs
 
-FOLDERS = "ppo-kit-"  # what those of runs in /tmp begin with
 # The environments of the two sets of versions, by the name of their lock (docs/stacks.md).
 ENVIRONMENTS = {"cpu": ROOT / ".venv", "cuda-versions": ROOT / ".venv-cuda-versions"}
 # On PYTHONPATH it puts faults into a run: those that FAULTS names (its sitecustomize.py).
@@ -78,23 +75,17 @@ def metrics(run: Path) -> dict[int, dict[str, Any]]:
 
 
 def footprint() -> set[str]:
-    """Return the processes of the stack, the sockets and the shared memory that there are on this machine.
-
-    Without those of runs that other workers of pytest-xdist have started.
-    """
-    others = _of_other_workers()
-    pids, files = {each.pid for each in others}, set().union(*map(_files_of, others))
+    """Return the processes of the stack, the sockets and the shared memory that there are on this machine."""
     names = {
         f"{p.pid} {' '.join(p.info['cmdline'][:4])}"
         for p in psutil.process_iter(["cmdline", "status"])
         if p.info["status"] != psutil.STATUS_ZOMBIE
-        and p.pid not in pids
         and any(word in " ".join(p.info["cmdline"] or []).lower() for word in ("ray", "vllm", "verl"))
         and "pytest" not in " ".join(p.info["cmdline"])
     }
     shared = {str(path) for path in Path("/dev/shm").iterdir()}
-    temporary = {str(path) for path in Path("/tmp").iterdir() if path.is_socket() or path.name.startswith(FOLDERS)}
-    return names | (shared | temporary) - files
+    temporary = {str(path) for path in Path("/tmp").iterdir() if path.is_socket() or path.name.startswith("ppo-kit-")}
+    return names | shared | temporary
 
 
 def left_behind(before: set[str], seconds: float = 10) -> set[str]:
@@ -106,23 +97,6 @@ def left_behind(before: set[str], seconds: float = 10) -> set[str]:
     while (left := footprint() - before) and time.monotonic() < deadline:
         time.sleep(0.5)
     return left
-
-
-def _of_other_workers() -> list[psutil.Process]:
-    here = psutil.Process()
-    parent = here.parent() if "PYTEST_XDIST_WORKER" in os.environ else None
-    workers = [each for each in parent.children() if each.pid != here.pid] if parent else []
-    return [child for worker in workers for child in worker.children(recursive=True)]
-
-
-def _files_of(process: psutil.Process) -> set[str]:
-    """Shared memory and sockets that a process holds, and the kit's folders in /tmp that it was told of."""
-    try:
-        texts = [*process.cmdline(), *process.environ().values()]
-    except psutil.Error:
-        texts = []
-    folders = {match for text in texts for match in re.findall(rf"/tmp/{FOLDERS}[^/\s,:'\"]*", text)}
-    return folders | {str(path) for path in open_files_of(process.pid)}
 
 
 def copy_of_the_kit(folder: Path) -> Path:

@@ -11,6 +11,7 @@ from trainer.checks.multi_turn import environment_check
 from trainer.composition import environment_spec, reward_placement
 from trainer.composition.run_plan import RunPlan
 from trainer.runs.folders import Run
+from trainer.settings.resolve import rollout_gpus
 from trainer.settings.settings import Settings
 
 
@@ -120,7 +121,7 @@ def _devices(settings: Settings, config: DictConfig) -> str:
         text = f"{nodes} machines with {text} each (this is {settings.integer('NODE_RANK')}, 0 is at "
         text += f"{settings.text('MASTER_ADDR')})"
     parallel = config.actor_rollout_ref.rollout.tensor_model_parallel_size
-    own = config.actor_rollout_ref.rollout.n_gpus_per_node if settings.text("ASYNC_SAMPLING") == "separate" else 0
+    own = rollout_gpus(settings.values)
     replicas = max(1, nodes * (own or count) // parallel)
     where = f" on {own} more" if own else ""
     offload = ",".join(settings.choices("OFFLOAD"))
