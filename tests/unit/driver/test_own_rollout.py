@@ -13,6 +13,7 @@ from tests.support.trainers import trainer
 from trainer.checks.forecast import host, memory
 from trainer.checks.forecast.model import of_config
 from trainer.checks.forecast.run import RunSize
+from trainer.driver.ahead.overlap import Overlapping
 from trainer.settings.settings import read_settings
 from trainer.user_error import UserError
 
@@ -89,12 +90,11 @@ def test_no_request_is_under_way_while_weights_are_sent(small_model, tmp_path, m
     made.checkpoint_manager = SimpleNamespace(
         sleep_replicas=lambda: seen.append("sleep"), update_weights=lambda step: seen.append("weights")
     )
-    made.llm_server_manager, made.actor_rollout_wg = SimpleNamespace(server_handles=[]), None
     made.timing_raw, made.curr_step_profile = {}, False
-    made.weights = SimpleNamespace(look=lambda *_: None)
     monkeypatch.setattr(ray, "get", lambda calls: calls)
-    made.on_sample_end()
-    made.on_step_end()
+    Overlapping.on_sample_end(made)
+    Overlapping.on_step_end(made)
+    assert not ray.is_initialized()
     assert seen == expected
 
 
