@@ -12,6 +12,7 @@ from reward.support.wording import is_folder, of_system, quoted, reason, shown
 from trainer.user_error import UserError
 
 SAMPLING = ("temperature", "top_p", "top_k", "min_p", "repetition_penalty", "max_new_tokens")
+NO_TEMPLATE = "its tokenizer has no chat template (chat_template.jinja); give a chat model"
 RESTORE = "restore the publisher's version"
 
 
@@ -23,7 +24,7 @@ def faults(name: str, model: models.Model) -> list[str]:
 def tokenizer_faults(tokenizer: Any, config: dict[str, Any]) -> list[str]:
     """Return why a tokenizer writes no prompts for the model of ``config``, a ``config.json``."""
     if not getattr(tokenizer, "chat_template", None):
-        return ["its tokenizer has no chat template (chat_template.jinja); give a chat model"]
+        return [NO_TEMPLATE]
     faults = []
     try:
         text = tokenizer.apply_chat_template([{"role": "user", "content": "?"}], tokenize=False)

@@ -11,6 +11,7 @@ from typing import Any
 
 from reward.model.imports import transformers
 from reward.support.secret import excerpt
+from trainer.checks.policy_model import NO_TEMPLATE
 from trainer.commands.rehearsal.config_cut import CutError, cut
 from trainer.user_error import UserError
 
@@ -113,10 +114,7 @@ def _tokenizer_faults(source: ModelSource) -> list[str]:
         text = excerpt(" ".join(str(error).split()), 200)
         return [f"{source.title}: its tokenizer cannot be read: {text}; put the tokenizer's files beside config.json"]
     if not source.scores and not tokenizer.chat_template:
-        return [
-            f"{source.title}: its tokenizer has no chat template, which prompts are made with; take the instruct or "
-            "chat version of the model, or add chat_template.jinja to its folder"
-        ]
+        return [f"{source.title}: {NO_TEMPLATE}"]  # in the words of the dry run before it, which says so where it can
     return []
 
 
