@@ -49,6 +49,12 @@ class Asker(Protocol):
     def refuse(self, reason: str) -> Exception:
         """Return the error for what the harness cannot do."""
 
+    def variables(self, names: list[str]) -> dict[str, Any]:
+        """Return what variables of the code's module hold now."""
+
+    def number_of_callback(self, function: Any) -> int | None:
+        """Return the number by which the code knows a function of the tests'; None where it does not."""
+
 
 class Objects:
     """All stand-ins of this process, which runs the tests of one response."""

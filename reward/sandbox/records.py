@@ -15,6 +15,7 @@ from reward.sandbox.wire import WireError, is_name, overwrite
 
 Encode = Callable[[Any], Any]
 MOST_SHARED = 64  # containers
+OF_MODULE = "global "  # how the keys of those begin that are variables of the code's module
 LARGEST_SHARED = 20_000  # characters of one when the code first keeps it: all are looked at with each message
 
 
@@ -166,6 +167,10 @@ class SharedContainers:
         if type(key) is not str or key not in self._by_key:
             raise WireError("an unknown container")
         return self._by_key[key]
+
+    def has(self, key: str) -> bool:
+        """Whether a container of that key is shared."""
+        return key in self._by_key
 
     def is_full(self) -> bool:
         """Whether no further one is shared."""

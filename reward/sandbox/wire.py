@@ -15,6 +15,8 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
+from reward.sandbox import streams
+
 LONGEST = 16 << 20  # bytes of one message
 PLAIN_INT = 1 << 62
 DEPTH = 200  # of a value of the code's; the tests may wrap it once more
@@ -138,6 +140,11 @@ def _spelt(text: str) -> str:
     return SPELT.sub(str(NUMBER), text) if FINITE else text
 
 
+def note_spelt(text: str) -> None:
+    """Note that a text may be read as a NaN or an infinity."""
+    NOT_FINITE.extend([True] * (len(text) <= LONGEST_NUMBERS and SPELT.search(text) is not None))
+
+
 def _integer(text: str) -> int:
     NOT_FINITE.extend([True] * (len(text) > DIGITS_OF_HUGE))
     return int(text, 16)
@@ -215,6 +222,9 @@ def _text(kind: Callable[[str], Any]) -> Callable[[Any], Any]:
 def overwrite(target: Any, new: Any) -> None:
     """Change a container or an array to what the other side made of it."""
     if type(new) is not type(target):
+        return
+    if isinstance(target, streams.STREAMS):
+        streams.overwrite(target, new)
         return
     if isinstance(target, (list, bytearray)):
         target[:] = new

@@ -12,7 +12,7 @@ from collections import deque, namedtuple
 from decimal import getcontext
 from typing import Any
 
-from reward.sandbox import wire
+from reward.sandbox import streams, wire
 from reward.sandbox.code_process import program
 from reward.sandbox.code_process.callbacks import Callback, CallbackIterator
 from reward.sandbox.code_process.operations import OPERATIONS, import_all, restore, set_interpreter
@@ -20,11 +20,11 @@ from reward.sandbox.code_process.printed import Printed
 from reward.sandbox.free_names import bind_missing
 from reward.sandbox.objects import ERRORS, base_name
 from reward.sandbox.operators import OPERATORS as FORWARDED
-from reward.sandbox.records import LARGEST_SHARED, Records, SharedContainers
+from reward.sandbox.records import LARGEST_SHARED, OF_MODULE, Records, SharedContainers
 from reward.sandbox.wire import is_name
 
 MOST_PRINTED = 1 << 20  # characters of what one call prints
-MUTABLE = (list, dict, set, bytearray, deque)
+MUTABLE = (list, dict, set, bytearray, deque, streams.Text, streams.Bytes)
 VALUE_OF: dict[type, Any] = {  # the plain value of an object of a class that is derived from a built-in one
     int: lambda value: int.__add__(value, 0),
     float: lambda value: float.__add__(value, 0.0) if value else float.__abs__(value),
@@ -46,6 +46,8 @@ class Jail:
         self._raised: dict[int, int] = {}  # id of an exception of the tests' -> its number there
         self._pending: dict[int, BaseException] = {}  # of iterators, after items that were fetched with it
         self._globals: dict[str, Any] = {}
+        self._stdin: Any = None  # that the tests have replaced
+        self._position = 0  # in it, that the other side knows of
         self._precision = getcontext().prec  # that the other side knows of
         self._records = Records("c")
         self._shared = SharedContainers()
@@ -75,6 +77,8 @@ class Jail:
             reply["printed"] = text
         if (precision := getcontext().prec) != self._precision:
             reply["precision"] = self._precision = precision
+        if self._stdin is not None and not self._stdin.closed and self._stdin.tell() != self._position:
+            reply["stdin"] = self._position = self._stdin.tell()
         if shared := self._shared.changes(self._encode):
             reply["shared"] = shared
         if records := self._records.changes(self._encode):
@@ -91,7 +95,7 @@ class Jail:
             self._records.names = {*request.get("record_names", ())}
             return self._load(request["code"], request.get("records_source", ""), request.get("prelude", False))
         if do == "globals":
-            return {"value": {name: self._encode(self._globals[name]) for name in request["names"]}}
+            return self._values_of(request["names"])
         if do == "program":
             return {"value": program.run(request["code"], request["stdin"])}
         self._take_over(request)
@@ -126,6 +130,9 @@ class Jail:
         """Do what the tests did to their own process."""
         if "input" in request:
             builtins.input = self._decode(request["input"])
+        if "stdin" in request:
+            sys.stdin = self._stdin = streams.decode(request["stdin"], streams.OF_CODE)
+            self._position = sys.stdin.tell()
         if "random" in request:
             restore(request["random"])
         if "interpreter" in request:
@@ -153,6 +160,19 @@ class Jail:
             "modules": modules,
             "value": {name: self._encode(self._globals[name]) for name in functions},
         }
+
+    def _values_of(self, names: list[str]) -> dict[str, Any]:
+        """Return the values of names; the tests see what the code makes of its containers later."""
+        reply: dict[str, Any] = {"value": {}, "kept": {}}
+        for name in names:
+            value = self._globals[name]
+            reply["value"][name] = encoded = self._encode(value)
+            if type(value) in MUTABLE and _is_small(encoded):
+                self._shared.add(f"{OF_MODULE}{name}{len(self._kept)}", value, self._encode)
+                self._kept.append(value)
+                if key := self._shared.key(value):
+                    reply["kept"][name] = key
+        return reply
 
     def _next(self, iterator: Any, size: int) -> list[Any]:
         """Return up to ``size`` items; an error after the first is raised by the next call."""
@@ -184,6 +204,8 @@ class Jail:
             return {"callback": value.number}
         if self._records.names and self._records.name(value if isinstance(value, type) else type(value)):
             return self._records.mention(value)
+        if isinstance(value, (streams.Text, streams.Bytes)) and (stream := streams.encode(value)):
+            return stream
         if isinstance(value, type):
             return {"error_type": value.__name__} if value in ERRORS.values() else {"class": self._class(value)}
         if ERRORS.get(type(value).__name__) is type(value):
@@ -263,6 +285,8 @@ class Jail:
             return value
         if tag == "error_type":
             return ERRORS[content]
+        if tag == "stream":
+            return streams.decode(content, streams.OF_CODE)
         items = (
             wire.decode(content[-1], self._resolve) if tag == "error" else [self._decode(item) for item in content[2]]
         )

@@ -11,7 +11,7 @@ the tests made themselves (``Vector(1, 2) * 3``), by a class that they use as on
 from collections.abc import Callable, Generator, Iterator
 from typing import Any
 
-from reward.sandbox import wire
+from reward.sandbox import streams, wire
 from reward.sandbox.objects import ERRORS, OBJECTS, VALUES, attribute, exact, operate, set_attribute, trusted
 from reward.sandbox.operators import OPERATORS, await_there, doubted, equals, is_equality
 from reward.sandbox.tests_process.errors import CodeError
@@ -241,9 +241,14 @@ def encode_content(value: Any) -> Any:
 
 
 def _number_of(value: Any, _: int) -> Any:
-    if (number := OBJECTS.number(value)) is None:
+    if (number := OBJECTS.number(value)) is not None:
+        return {"kept": number}
+    if (stream := streams.encode(value)) is not None:
+        return stream
+    known = OBJECTS.link.number_of_callback(value) if OBJECTS.link and callable(value) else None
+    if known is None:
         raise WireError("no plain content")
-    return {"kept": number}
+    return {"callback": [known, str(getattr(value, "__name__", ""))]}
 
 
 def plain_error(content: Any, decode: Callable[[Any], Any]) -> BaseException:

@@ -5,6 +5,7 @@ kept here and decides the verdict (``settle``).
 """
 
 import builtins
+import io
 import os
 import select
 import sys
@@ -13,16 +14,17 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from reward.sandbox import wire
+from reward.sandbox import streams, wire
 from reward.sandbox.free_names import is_of_library
 from reward.sandbox.objects import ERRORS, OBJECTS
 from reward.sandbox.operators import take
-from reward.sandbox.records import Records, SharedContainers
+from reward.sandbox.records import OF_MODULE, Records, SharedContainers
 from reward.sandbox.tests_process.errors import CodeError, OutOfTime, Unsupported, chain
 from reward.sandbox.tests_process.guards.given import Given
 from reward.sandbox.tests_process.interpreter import InterpreterState, raise_precision
 from reward.sandbox.tests_process.mirror import Mirror, encode_content, learn, plain_error, raised_error, resolve
 from reward.sandbox.tests_process.randomness import Randomness
+from reward.sandbox.tests_process.standard_input import StandardInput
 
 MOST_OUTPUT = 1 << 20  # characters of one reply that are printed
 INPUT = builtins.input
@@ -50,6 +52,7 @@ class Link:
         self.defined: frozenset[str] = frozenset()  # names of the code's
         self.randomness: Randomness | None = None  # of tests that seed it
         self.interpreter: InterpreterState | None = None  # of tests that set its limits
+        self.stdin = StandardInput()
         self.records: Records = Records("t")
         self.shared = SharedContainers()
         OBJECTS.link = self
@@ -123,6 +126,8 @@ class Link:
             request: dict[str, Any] = {"values": sent, "names": list(kwargs)}
             if builtins.input is not INPUT:  # which the tests have replaced
                 request["input"] = self.encode(builtins.input)
+            if (stdin := self.stdin.changed()) is not None:
+                request["stdin"] = stdin
             if self.randomness is not None and (states := self.randomness.changed()):
                 request["random"] = states
             if self.interpreter is not None and (states := self.interpreter.changed()):
@@ -148,11 +153,28 @@ class Link:
         values = loaded.get("value")
         if type(values) is not dict:
             raise self._end("no answer")
-        missing = sorted(names - values.keys())
-        more = self.ask("globals", names=missing).get("value") if missing else {}
-        if type(more) is not dict:
+        functions = {name: self.value(values[name]) for name in sorted(names & values.keys())}
+        return functions | self.variables(sorted(names - values.keys()))
+
+    def variables(self, names: list[str]) -> dict[str, Any]:
+        """Return what variables of the code's module hold now; containers are shared, and change with the code's."""
+        if not names:
+            return {}
+        with self._lock:
+            reply = self.ask("globals", names=names)
+        values, kept = reply.get("value"), reply.get("kept") or {}
+        if type(values) is not dict or type(kept) is not dict:
             raise self._end("no answer")
-        return {name: self.value(values[name] if name in values else more.get(name)) for name in sorted(names)}
+        found: dict[str, Any] = {}
+        for name in names:
+            key = kept.get(name)
+            if type(key) is not str:
+                found[name] = self.value(values.get(name))
+                continue
+            if not self.shared.has(key):
+                self.shared.add(key, self.value(values.get(name)), encode_content)
+            found[name] = self.shared.get(key) if self.shared.has(key) else self.value(values.get(name))
+        return found
 
     def value(self, data: Any) -> Any:
         """Return what ``data`` stands for.
@@ -193,6 +215,8 @@ class Link:
             return {"iterator": len(self._callables) - 1}
         if not isinstance(value, Mirror) and is_of_library(value):
             return {"global": [value.__module__, value.__qualname__]}
+        if (stream := streams.encode(value)) is not None:
+            return stream
         if callable(value) and not isinstance(value, type):
             self._callables.append(value)
             return {"callback": [len(self._callables) - 1, str(getattr(value, "__name__", ""))]}
@@ -209,11 +233,17 @@ class Link:
             return self.records.kind(content)
         if tag == "error_type" and type(content) is str and content in ERRORS:
             return ERRORS[content]
+        if tag == "stream":
+            return _stream(content)
         if tag == "error":
             return plain_error(content, lambda data: wire.decode(data, self._resolve, depth - 1))
         if tag == "callback" and type(content) is int and 0 <= content < len(self._callables):
             return self._callables[content]
         raise wire.WireError("no value")
+
+    def number_of_callback(self, function: Any) -> int | None:
+        """Return the number by which the code knows a function of the tests' already; None for others."""
+        return next((number for number, known in enumerate(self._callables) if known is function), None)
 
     def _error(self, data: Any) -> BaseException:
         """Return the exception that the code raised."""
@@ -253,8 +283,10 @@ class Link:
             for number, description in (reply.get("classes") or {}).items():
                 learn(int(number), description)
             self.records.learn(reply.get("records") or {}, self._decode)
+            if "stdin" in reply:
+                self.stdin.learn(reply["stdin"])
             if shared := reply.get("shared"):
-                self.changed_later = True
+                self.changed_later |= not all(key.startswith(OF_MODULE) for key in shared)
                 self.shared.learn(shared, self._decode, encode_content)
         except (wire.WireError, ValueError, TypeError, AttributeError) as error:
             raise self._end(f"no answer ({error})") from None
@@ -296,3 +328,18 @@ class Link:
         error = CodeError(self._ended)
         self.errors.append(error)
         return error
+
+
+def _stream(content: Any) -> Any:
+    """Return a stream of the tests' as the code has left it.
+
+    Raises:
+        WireError: it is none.
+    """
+    try:
+        stream = streams.decode(content, streams.OF_TESTS)
+    except ValueError:
+        raise wire.WireError("no stream") from None
+    if isinstance(stream, io.StringIO) and not stream.closed:
+        wire.note_spelt(stream.getvalue())
+    return stream

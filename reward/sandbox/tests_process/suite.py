@@ -42,7 +42,22 @@ METHOD = re.compile(r"(\w+)\(\)\.(\w+)")  # an entry point as LeetCode's data se
 
 
 class Solution(types.ModuleType):
-    """The module ``solution`` of the tests: names of the code's and nothing else of it."""
+    """The module ``solution`` of the tests: names of the code's and nothing else of it; its variables as they are now.
+
+    Args:
+        name: of the module.
+        variables: names of the code's whose values are plain data.
+    """
+
+    def __init__(self, name: str, variables: frozenset[str]) -> None:
+        super().__init__(name)
+        types.ModuleType.__setattr__(self, "__variables__", variables)
+
+    def __getattribute__(self, name: str) -> Any:
+        if name.startswith("__") or name not in types.ModuleType.__getattribute__(self, "__variables__"):
+            return types.ModuleType.__getattribute__(self, name)
+        assert OBJECTS.link is not None
+        return OBJECTS.link.variables([name])[name]
 
     def __setattr__(self, name: str, value: Any) -> None:
         assert OBJECTS.link is not None
@@ -258,11 +273,17 @@ def _libraries(missing: set[str], space: dict[str, Any]) -> None:
 def _solution(code: dict[str, Any], space: dict[str, Any], plan: Plan) -> None:
     """Make the module that the tests may import; what the setup defines there is the setup's."""
     of_setup = {node.name for node in plan.before if isinstance(node, (*source.Function, ast.ClassDef))}
-    module = Solution("solution")
     own = plan.own - plan.of_solution - {plan.entry}
     theirs = {name: value for name, value in code.items() if name not in own}
-    module.__dict__.update(theirs | {name: space[name] for name in of_setup & space.keys()})
+    of_setup &= space.keys()
+    plain = {name for name, value in theirs.items() if name not in of_setup and _is_plain(value)}
+    module = Solution("solution", frozenset(plain))
+    module.__dict__.update(theirs | {name: space[name] for name in of_setup})
     sys.modules["solution"] = module
+
+
+def _is_plain(value: Any) -> bool:
+    return OBJECTS.number(value) is None and not callable(value) and not isinstance(value, types.ModuleType)
 
 
 def _candidate(plan: Plan, code: dict[str, Any]) -> Any:
