@@ -68,7 +68,8 @@ class Objects:
         self.trusted: set[int] = set()  # ids of classes that the tests name as such
         self.used: set[int] = set()  # those whose objects they use as such
         self.built: dict[int, dict[str, Any]] = {}  # id of a class -> arguments -> object that the tests made of them
-        self.equal: set[int] = set()  # ids of classes of which two objects were equal
+        self.made_of: dict[int, tuple[Any, tuple[Any, ...], dict[str, Any]]] = {}  # id of an object -> class, arguments
+        self.compared: list[tuple[str, Any, Any]] = []  # comparisons that were true: operator, left, right
         self.buffers: dict[int, deque[Any]] = {}
 
     def number(self, value: Any) -> int | None:
@@ -104,6 +105,11 @@ class Objects:
         if id(type(value)) in self.used:
             self._made.add(id(value))
         return value
+
+    def note_true(self, name: str, left: Any, right: Any) -> None:
+        """Note a comparison of two objects, or of one with plain data, that was true."""
+        if left is not right:
+            self.compared.append((name, left, right))
 
     def is_made(self, value: Any) -> bool:
         """Whether the tests made it, and the code has not handed it back since."""

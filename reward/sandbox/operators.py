@@ -53,6 +53,8 @@ def _measured(name: str, kind: type | None = None) -> Callable[..., Any]:
     def method(self: Any, *args: Any) -> Any:
         plain = plain_container(self) if name in OF_CONTAINERS else None
         result = trusted(name, self, *args) if plain is None else OF_CONTAINERS[name](plain, *args)
+        if name == "contains" and plain is None and result is True:
+            OBJECTS.note_true(name, self, *args)
         return result if kind is None else exact(kind, result)
 
     return method
@@ -63,6 +65,8 @@ def _binary(name: str, reflected: bool = False) -> Callable[[Any, Any], Any]:
         if OBJECTS.number(other) is None and not OBJECTS.is_made(self):
             return NotImplemented
         result = operate(name, other, self) if reflected else operate(name, self, other)
+        if name in COMPARISONS and result is True:
+            OBJECTS.note_true(name, self, other)
         return OBJECTS.note_made(result) if OBJECTS.is_made(self) or result is self else result
 
     return method

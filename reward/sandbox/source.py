@@ -41,6 +41,7 @@ OF_BUILTINS = frozenset(
 )
 Function = (ast.FunctionDef, ast.AsyncFunctionDef)
 COMPOUND = (ast.If, ast.Try, ast.Match)
+COMPARED = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq)
 
 
 @dataclass(frozen=True)
@@ -147,6 +148,9 @@ class Tests:
                 both |= named(node.left) & named(node.comparators[0])
             elif isinstance(node, ast.Call) and (function(node) or "").startswith("assert") and len(node.args) > 1:
                 both |= named(node.args[0]) & named(node.args[1])
+            if isinstance(node, ast.Compare) and isinstance(node.ops[0], COMPARED):  # Version("1.3") > "1.2"
+                sides = (side for side in (node.left, *node.comparators) if isinstance(side, (ast.Name, ast.Call)))
+                both |= {name for side in sides for name in named(side) if not name.isupper()}
             elif isinstance(node, ast.Attribute) and isinstance(node.value, (ast.BinOp, ast.UnaryOp)):
                 both |= named(node.value)  # (V(1) * 2).x
         return both

@@ -22,7 +22,15 @@ OF_CLASSES = {
     *("__hash__", "__orig_bases__", "__dataclass_fields__", "__dataclass_params__", "__match_args__", "__sizeof__"),
 }
 # What tests may replace for the code: it asks for its input there, and what it prints is printed there.
-SHARED = {"builtins.input", "sys.stdin", "sys.stdout", "sys.stderr", "sys.path", "unittest.main", "unittest.TestCase.maxDiff"}
+SHARED = {
+    "builtins.input",
+    "sys.stdin",
+    "sys.stdout",
+    "sys.stderr",
+    "sys.path",
+    "unittest.main",
+    "unittest.TestCase.maxDiff",
+}
 KNOWN_CLASSES = {"object", "BaseException", "type", *objects.VALUES, *objects.ERRORS}  # that stand-ins can be of
 # The code's groups of errors come as a text, and their errors not at all.
 GROUPS = {"ExceptionGroup", "BaseExceptionGroup"}

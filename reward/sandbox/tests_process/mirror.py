@@ -15,9 +15,9 @@ from reward.sandbox import streams, wire
 from reward.sandbox.objects import ERRORS, OBJECTS, VALUES, attribute, exact, operate, set_attribute, trusted
 from reward.sandbox.operators import OPERATORS, await_there, doubted, equals, is_equality
 from reward.sandbox.tests_process.errors import CodeError
+from reward.sandbox.tests_process.guards import equality
 from reward.sandbox.wire import WireError
 
-PLAIN = {int, float, str, bool, bytes, type(None)}
 TEXTS: dict[int, str] = {}  # id of an exception -> what str() of it gave there
 
 
@@ -38,8 +38,7 @@ class Mirror(type):
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         """Make an object there."""
         made = OBJECTS.note_made(operate("call", cls, *args, **kwargs))
-        if all(type(value) in PLAIN for value in (*args, *kwargs.values())):
-            OBJECTS.built.setdefault(id(type(made)), {}).setdefault(repr((args, kwargs)), made)
+        equality.note_built(cls, args, kwargs, made)
         return made
 
     def __getattr__(cls, name: str) -> Any:
@@ -96,7 +95,8 @@ class Remote(metaclass=Mirror):
     def __eq__(self, other: object) -> Any:
         if OBJECTS.number(other) is not None:
             is_equal = operate("eq", self, other) is True
-            OBJECTS.equal |= {id(type(self))} if is_equal and self is not other else set()
+            if is_equal:
+                OBJECTS.note_true("eq", self, other)
             return is_equal
         if OBJECTS.is_made(self):
             return equals(self, other)

@@ -20,6 +20,7 @@ from tests.attacks import (
     programs_of_data_sets,
     programs_of_limits,
     programs_of_names,
+    programs_of_objects,
     programs_of_own_errors,
     programs_of_styles,
     programs_of_values,
@@ -29,9 +30,12 @@ from trainer import ROOT
 
 ATTACKS = programs.ATTACKS | programs_of_data_sets.ATTACKS | programs_of_values.ATTACKS | programs_of_limits.ATTACKS
 ATTACKS |= programs_of_own_errors.ATTACKS | programs_of_styles.ATTACKS | programs_of_names.ATTACKS
+ATTACKS |= programs_of_objects.ATTACKS
 LED_TO = programs_of_own_errors.LED_TO | programs_of_styles.LED_TO
 HONEST = honest_programs.HONEST | honest_python.HONEST | programs_of_data_sets.HONEST | programs_of_limits.HONEST
-HONEST |= programs_of_own_errors.HONEST | programs_of_styles.HONEST | programs_of_names.HONEST
+HONEST |= (
+    programs_of_own_errors.HONEST | programs_of_styles.HONEST | programs_of_names.HONEST | programs_of_objects.HONEST
+)
 UNDECIDED = programs.UNDECIDED | programs_of_limits.UNDECIDED
 UNSCORED = programs.UNSCORED | programs_of_data_sets.UNSCORED
 
