@@ -15,7 +15,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from reward.sandbox import streams
+from reward.sandbox.copies import streams
 
 LONGEST = 16 << 20  # bytes of one message
 PLAIN_INT = 1 << 62

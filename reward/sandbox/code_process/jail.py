@@ -12,15 +12,16 @@ from collections import deque, namedtuple
 from decimal import getcontext
 from typing import Any
 
-from reward.sandbox import streams, wire
+from reward.sandbox import wire
 from reward.sandbox.code_process import program
 from reward.sandbox.code_process.callbacks import Callback, CallbackIterator
 from reward.sandbox.code_process.operations import OPERATIONS, import_all, restore, set_interpreter
 from reward.sandbox.code_process.printed import Printed
+from reward.sandbox.copies import streams
+from reward.sandbox.copies.records import LARGEST_SHARED, OF_MODULE, Records, SharedContainers
 from reward.sandbox.free_names import bind_missing
 from reward.sandbox.objects import ERRORS, base_name
 from reward.sandbox.operators import OPERATORS as FORWARDED
-from reward.sandbox.records import LARGEST_SHARED, OF_MODULE, Records, SharedContainers
 from reward.sandbox.wire import is_name
 
 MOST_PRINTED = 1 << 20  # characters of what one call prints

@@ -39,7 +39,7 @@ def import_all(names: list[str]) -> dict[str, Any]:
 
 
 def restore(states: dict[str, Any]) -> None:
-    """Set this process' random generators to the states of the tests' (``tests_process/randomness.py``)."""
+    """Set this process' random generators to the states of the tests' (``tests_process/state/randomness.py``)."""
     if "random" in states:
         import random
 
@@ -52,7 +52,7 @@ def restore(states: dict[str, Any]) -> None:
 
 
 def set_interpreter(states: dict[str, Any]) -> None:
-    """Set this process' recursion limit and decimal context to the tests' (``tests_process/interpreter.py``)."""
+    """Set this process' recursion limit and decimal context to the tests' (``tests_process/state/interpreter.py``)."""
     if "recursion" in states:
         sys.setrecursionlimit(states["recursion"])
     if "decimal" in states:

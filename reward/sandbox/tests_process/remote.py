@@ -14,17 +14,18 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from reward.sandbox import streams, wire
+from reward.sandbox import wire
+from reward.sandbox.copies import streams
+from reward.sandbox.copies.records import OF_MODULE, Records, SharedContainers
 from reward.sandbox.free_names import is_of_library
 from reward.sandbox.objects import ERRORS, OBJECTS
 from reward.sandbox.operators import take
-from reward.sandbox.records import OF_MODULE, Records, SharedContainers
 from reward.sandbox.tests_process.errors import CodeError, OutOfTime, Unsupported, chain
 from reward.sandbox.tests_process.guards.given import Given
-from reward.sandbox.tests_process.interpreter import InterpreterState, raise_precision
 from reward.sandbox.tests_process.mirror import Mirror, encode_content, learn, plain_error, raised_error, resolve
-from reward.sandbox.tests_process.randomness import Randomness
-from reward.sandbox.tests_process.standard_input import StandardInput
+from reward.sandbox.tests_process.state.interpreter import InterpreterState, raise_precision
+from reward.sandbox.tests_process.state.randomness import Randomness
+from reward.sandbox.tests_process.state.standard_input import StandardInput
 
 MOST_OUTPUT = 1 << 20  # characters of one reply that are printed
 INPUT = builtins.input

@@ -20,7 +20,6 @@ from typing import Any
 from reward.sandbox import free_names, instrument, source, source_faults, wire
 from reward.sandbox.objects import OBJECTS
 from reward.sandbox.source import Tests
-from reward.sandbox.tests_process import interpreter, randomness
 from reward.sandbox.tests_process.errors import CodeError, Unchecked, Unsupported
 from reward.sandbox.tests_process.failures import Failures, Mapped, Paired, compare_by_order, count_check, over_items
 from reward.sandbox.tests_process.guards import arrays, evaluation, tolerances
@@ -29,6 +28,7 @@ from reward.sandbox.tests_process.guards.loops import Loops
 from reward.sandbox.tests_process.mirror import Mirror
 from reward.sandbox.tests_process.remote import Link
 from reward.sandbox.tests_process.runner import Runner, finish, is_skip
+from reward.sandbox.tests_process.state import interpreter, randomness
 
 # Names by which tests compare, where they do not import them: a library's, never the code's.
 COMPARERS = {

@@ -4,7 +4,7 @@ import io
 import sys
 from typing import Any
 
-from reward.sandbox import streams
+from reward.sandbox.copies import streams
 from reward.sandbox.wire import WireError
 
 
