@@ -68,7 +68,7 @@ parse() {
         shift
       fi
       export KIT_LANG=$value
-    elif [[ ! "$name" =~ ^[a-z][a-z0-9_]*$ ]]; then # "--" alone, "--=x", "--@": no subscript of an array
+    elif [[ ! "$name" =~ ^[a-z][a-z0-9_.]*$ ]]; then # "--" alone, "--=x", "--@": no subscript of an array
       written=${written//$'\n'/ }
       unknown+=("${written:- (a flag without a name)}")
     elif [[ -n "${env_of[$name]:-}" && "${type_of[$name]}" == switch* ]]; then

@@ -267,3 +267,11 @@ def test_ray_has_the_cpus_that_verl_reserves(small_model, monkeypatch, gpus, cor
     monkeypatch.setattr("os.sched_getaffinity", lambda pid: set(range(cores)))
     config = resolved(small_model, gpus, *words, **settings)
     assert config.ray_kwargs.ray_init.num_cpus == config.ray_kwargs.node.num_cpus == cpus
+
+
+@pytest.mark.parametrize("section", ["actor_rollout_ref.actor", "critic"])
+def test_the_bound_of_gradients_reaches_the_engine(small_model, section) -> None:
+    """Verl's engine reads ``optim.clip_grad`` alone; ``grad_clip`` beside it is what its users write."""
+    for key in ("grad_clip", "optim.clip_grad"):
+        config = resolved(small_model, 0, f"{section}.{key}=0.25")
+        assert OmegaConf.select(config, f"{section}.optim.clip_grad") == 0.25

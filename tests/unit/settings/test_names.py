@@ -2,20 +2,30 @@
 
 import pytest
 
+from trainer.settings import messages
 from trainer.settings.given import names
 from trainer.settings.knobs import load_knobs
 from trainer.settings.settings import read_settings
+from trainer.settings.verl_schema import settings_tree
 from trainer.user_error import UserError
 
 
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("rollout_batch_size", "ROLL's is --batch_size here (prompts a step; 128 there, 256 here)"),
-        ("normalize-advantages", "RLinf's is --whiten_advantages here"),
-        ("learning_rate", "TRL's is --lr here (and --critic_lr)"),
-        ("use_peft", "TRL's is --lora_rank here"),
-        ("loss_agg_func", "RLinf's is --loss_agg_mode here"),
+        (
+            "rollout_batch_size",
+            "that of ROLL and OpenRLHF is --batch_size here "
+            "(ROLL: prompts a step; 128 there, 256 here; OpenRLHF: prompts a step; 1024 there, 256 here)",
+        ),
+        ("normalize-advantages", "that of RLinf is --whiten_advantages here"),
+        ("learning_rate", "that of TRL, LLaMA-Factory and ms-swift is --lr here (and --critic_lr)"),
+        ("loss_agg_func", "that of RLinf is --loss_agg_mode here"),
+        ("stop_token", "that of TRL has no counterpart here (the model's own end token)"),
+        ("algo.kl.init_coef", "that of OpenRLHF is --kl_coef here (0.01 there, 0.001 here)"),
+        ("pretrain", "that of OpenRLHF is --model here"),
+        ("ppo_score_norm", "that of LLaMA-Factory is --reward_norm here (running)"),
+        ("max_completion_length", "that of ms-swift is --max_response_length here"),
         ("modle", "did you mean --model?"),
         ("zzzz", "./train.sh --help lists them all"),
     ],
@@ -24,14 +34,31 @@ def test_what_was_meant(name, text) -> None:
     assert names.meant(name, load_knobs()) == text
 
 
-def test_all_rows_of_the_page_are_read() -> None:
-    """And each names flags that there are."""
-    flags = {knob.flag for knob in load_knobs()}
-    assert len(names.elsewhere()) > 70
-    for name, texts in names.elsewhere().items():
-        for text in texts:
-            here = text.partition(" is ")[2].partition(" ")[0] if " is " in text.partition("(")[0] else ""
-            assert not here.startswith("--") or here[2:] in flags, (name, text)
+def test_it_is_said_in_chinese(monkeypatch) -> None:
+    monkeypatch.setenv("KIT_LANG", "zh")
+    assert names.meant("lam", load_knobs()) == "TRL 的这个参数在这里是 --gae_lambda"
+    assert names.meant("stop_token", load_knobs()).endswith("这里没有对应的（模型自己的结束 token）")
+
+
+def test_all_rows_of_the_pages_are_read() -> None:
+    """And each names flags, or settings of verl, that there are; both languages name the same."""
+    flags, settings = {knob.flag for knob in load_knobs()}, settings_tree.tree()
+    here = {
+        language: {
+            (name, framework, row.here)
+            for name, rows in names.elsewhere(language).items()
+            for row in rows
+            for framework in row.frameworks
+        }
+        for language in messages.LANGUAGES
+    }
+    assert here["en"] == here["zh"]
+    assert {framework for _, framework, _ in here["en"]} == {
+        *("ROLL", "RLinf", "TRL", "LLaMA-Factory", "ms-swift", "OpenRLHF")
+    }
+    for name, framework, one in here["en"]:
+        key, _, value = one.partition("=")
+        assert one == "-" or key.removeprefix("--") in flags or (key in settings and value), (name, framework, one)
 
 
 @pytest.mark.parametrize("word", ["lr=5e-7", "LR=5e-7", "batch-size=64"])

@@ -1,8 +1,10 @@
 """Flags that there are none of, and which ones were meant; names of other frameworks are those of a page of docs/."""
 
 import contextlib
+import os
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 
 from reward.support.nearest import nearest
@@ -13,26 +15,65 @@ from trainer.settings.knobs import Knob
 
 # What is no flag, but looked for among them.
 NO_FLAGS = {"composite_reward": "a composite is switched on in config/reward_model_config.yaml, with enable: true"}
-PAGE = ROOT / "docs" / "coming_from.md"
-ROW = re.compile(r"^\| (`[^|]+`) \| ([^|]+) \| ([^|]*) ?\|$")
+DOCS = ROOT / "docs"
+PAGES = {"en": DOCS / "coming_from.md", "zh": DOCS / "zh" / "coming_from.md"}
+HEADING = re.compile(r"## ([^(（:：]+)")
+ROW = re.compile(r"\| (`[^|]+`) \| ([^|]+) \| ([^|]*) ?\|")
+# What a name is here, where it is something, and where it is nothing; then what stands around and between remarks.
+TEXTS = {
+    "en": ("that of {names} is {here} here", "that of {names} has no counterpart here", " ({})", "; ", ": "),
+    "zh": ("{names} 的这个参数在这里是 {here}", "{names} 的这个参数在这里没有对应的", "（{}）", "；", "："),
+}
+
+
+@dataclass(frozen=True)
+class Counterpart:
+    """What a name of another framework is here; ``here`` is ``-`` where it is nothing."""
+
+    frameworks: tuple[str, ...]
+    here: str
+    remark: str
 
 
 @cache
-def elsewhere() -> Mapping[str, tuple[str, ...]]:
-    """Return what each name of another framework is here, as the tables of ``PAGE`` have it."""
-    texts: dict[str, tuple[str, ...]] = {}
-    framework = ""
+def elsewhere(language: str) -> Mapping[str, tuple[Counterpart, ...]]:
+    """Return what each name of other frameworks is here, as the tables of ``PAGES`` have it."""
+    counterparts: dict[str, tuple[Counterpart, ...]] = {}
+    frameworks: tuple[str, ...] = ()
     with contextlib.suppress(OSError, UnicodeDecodeError):
-        for line in PAGE.read_text(encoding="utf-8").splitlines():
-            if line.startswith("## "):
-                framework = line[3:].partition(" (")[0].partition(":")[0]
+        for line in PAGES[language].read_text(encoding="utf-8").splitlines():
+            if match := HEADING.match(line):
+                frameworks = tuple(re.split(r", | and |、| 和 ", match[1].strip()))
             elif match := ROW.fullmatch(line):
                 here, remark = (match[part].strip().replace("`", "") for part in (2, 3))
-                text = f"{framework}'s is {here} here" if here != "-" else f"{framework}'s has no counterpart here"
-                text += f" ({remark})" * bool(remark)
                 for name in re.findall(r"`([^`]+)`", match[1]):
-                    texts[name] = (*texts.get(name, ()), text)
-    return texts
+                    counterparts[name] = (*counterparts.get(name, ()), Counterpart(frameworks, here, remark))
+    return counterparts
+
+
+def of_others(name: str) -> str:
+    """Return what a name of other frameworks is here, in the language that is asked for; empty where none has it."""
+    language = messages.language(os.environ)
+    found = elsewhere(language).get(name.replace("-", "_"), ())
+    something, nothing, around, between, colon = TEXTS[language]
+    lines = []
+    for here in dict.fromkeys(counterpart.here for counterpart in found):
+        same = [counterpart for counterpart in found if counterpart.here == here]
+        remarks = [
+            f"{_listed(one.frameworks, language)}{colon}{one.remark}" if len(same) > 1 else one.remark
+            for one in same
+            if one.remark
+        ]
+        names = _listed([framework for one in same for framework in one.frameworks], language)
+        text = (nothing if here == "-" else something).format(names=names, here=here)
+        lines.append(text + around.format(between.join(remarks)) * bool(remarks))
+    return between.join(lines)
+
+
+def _listed(names: Sequence[str], language: str) -> str:
+    if language == "zh" or len(names) == 1:
+        return "、".join(names)
+    return f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def faults(environ: Mapping[str, str], knobs: Sequence[Knob]) -> list[str]:
@@ -59,8 +100,8 @@ def meant(name: str, knobs: Sequence[Knob], dashes: str = "--") -> str:
     by_env = {knob.env.lower(): knob.flag for knob in knobs}
     if dashes and (written := typing_slips.flag_meant(name, flags)):
         return f"did you mean {written}?"
-    if theirs := elsewhere().get(name.replace("-", "_")):
-        return "; ".join(theirs)
+    if theirs := of_others(name):
+        return theirs
     near = next(iter(nearest(name, [*flags, *by_env, *NO_FLAGS])), "")
     if near in NO_FLAGS:
         return NO_FLAGS[near]
