@@ -9,7 +9,7 @@ import re
 from typing import Any
 
 from reward.rules import rule
-from reward.rules.parsing import answer, prose
+from reward.rules.parsing import answer, main_number, prose
 from reward.rules.parsing.confirmed import asserted, by_verdicts, confirmed
 from reward.rules.parsing.denied import DENIED, without_denied
 from reward.rules.parsing.letters import (
@@ -63,6 +63,15 @@ MENU = re.compile(
 )
 EDGES = " \t\r\n.:,;()-"
 LONGEST_CHOICE = 1_024
+# Behind the last letter of a response that states no answer.
+NO_ANSWER = re.compile(
+    rf"{main_number.REFUSAL.pattern}|\b(?:none|neither|not any) of"
+    r" (?:these\b|those\b|the (?:\w+ )?(?:above|options|choices|answers)|the (?:given|listed|provided)\b)"
+    r"|\b(?:no|without a) (?:correct|definitive|single|valid) (?:answer|option|choice)",
+    re.IGNORECASE,
+)
+# There such words are a choice's own: 'C) It cannot be determined', 'D, none of the above'.
+NEXT_TO_LETTER = re.compile(r"[)\]*]*[).:][^.!?\n]{0,200}|[\W_]{0,8}(?:is |that is |i\.e\., )?\W{0,4}")
 SHORT = 2  # words of a response that is a statement as a whole ('Figure B')
 ANY_LETTER = re.compile(r"(?<![A-Za-z0-9])[A-Z](?![A-Za-z0-9])")
 CHOSEN = LetterPattern(r"(?:[故应應]?[选選]择?|选项|選項)[^A-Za-z\n]{0,4}(?=[A-J](?![A-Za-z]))")
@@ -176,9 +185,20 @@ def _letter(text: str, letters: str, choices: list[str], stated: bool = True) ->
     return names.pop() if len(names) == 1 else None
 
 
+def _is_open(text: str, letters: str, choices: list[str]) -> bool:
+    """Whether a response says at its end that it decides for none, in words that are no choice's own."""
+    mentions = lone_letters(text, letters)
+    if UNDECIDED.search(text[-64:]) and len({letter for letter, _, _ in mentions}) > 1:
+        return True
+    if not mentions or any(map(NO_ANSWER.search, choices)):
+        return False
+    none = NO_ANSWER.search(text, max(mentions[-1][2], len(text) - LONGEST_CHOICE))
+    return none is not None and NEXT_TO_LETTER.fullmatch(text, mentions[-1][2], none.start()) is None
+
+
 def _last(text: str, letters: str, choices: list[str]) -> str | None:
     """The last letter of a response that states no answer."""
-    if UNDECIDED.search(text[-64:]) and len({letter for letter, _, _ in lone_letters(text, letters)}) > 1:
+    if _is_open(text, letters, choices):
         return None
     correction = CORRECTION.search(text[-64:])
     if correction and (corrected := _letter(correction[1], letters, [])):

@@ -54,7 +54,7 @@ LONE = LetterPattern(r"(?:\\(?:text|textbf|mathrm|mathbf|boxed)(?![a-z])|[\s{}()
 LINE_END = re.compile(r"[)}$*_ ]*[.!\u3002\uff01]?[*_ ]*(?:\n|\Z)")
 NAME_BEFORE = re.compile(
     r"(?:[_^\}]\{|[+^_\u2229\u222a\u00d7\u221a\u222b\u2211\u2206\u2264\u2265\u00b0] ?"
-    r"|\\(?!(?:f?box(?:ed)?|text|mbox|math|bold|rm|bf))[a-z]{2,9}[ {(]|[a-z]\(|\d ?[-*/]? ?"
+    r"|\\(?!(?:f?box(?:ed)?|text|mbox|math|bold|rm|bf))[a-z]{2,9}[ {(]|[a-z]\(|\bP\(|\d ?[-*/]? ?"
     r"|\bsolv(?:e|es|ed|ing) for |\$"
     r"|\b(?:vitamin|hepatitis|influenza|type|group|class|grade|plan|points?|array|matrix|matrices|sets?|events?|blocks?"
     r"|player|person|company|country|firm|vertex|angle|vector|factor|variable|protein|antigen|allele|gene|phase|part"

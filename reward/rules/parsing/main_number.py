@@ -36,7 +36,8 @@ CONCLUSION = re.compile(
     re.IGNORECASE,
 )
 REFUSAL = re.compile(
-    r"\b(?:can(?:no|')t|cannot|can not|unable to|impossible to|not possible to) (?:be )?(?:accurately |definitively )?"
+    r"\b(?:can(?:no|')t|cannot|can not|unable to|impossible to|not possible to) (?:be )?"
+    r"(?:accurately |definitively |confidently )?"
     r"(?:answer|determine|solve|calculate|tell|compute|find|help|provide|assist)"
     r"|\b(?:not|n't|n\u2019t|in)[ -]?(?:(?:give|provide|contain|have|include) )?"
     r"(?:enough|sufficient) (?:information|data|detail)"

@@ -184,6 +184,42 @@ def test_the_languages_of_ifeval(name, text) -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("nl", "De kat is niet in huis, maar zij zal er spoedig zijn."),
+        ("af", "Die kat is nie in die huis nie, maar dit sal binnekort daar wees."),
+        ("sv", "Katten är inte i huset, men den kommer snart att vara där."),
+        ("da", "Katten er ikke i huset, men den vil snart være der, og det bliver godt."),
+        ("no", "Katten er ikke i huset, men den kommer snart til å være der etter noen dager."),
+        ("ro", "Pisica nu este în casă, dar va fi acolo în curând pentru că îi este foame."),
+        ("ca", "El gat no és a casa, però hi serà aviat amb els seus amics."),
+        ("cs", "Kočka není v domě, ale brzy tam bude, protože už je večer."),
+        ("sk", "Mačka nie je v dome, ale čoskoro tam bude, pretože už je večer."),
+        ("sl", "Mačka ni v hiši, vendar bo kmalu tam, ker je že večer in je lačna."),
+        ("hr", "Mačka nije u kući, ali uskoro će biti tamo jer je gladna."),
+        ("hu", "A macska nincs a házban, de hamarosan ott lesz, mert már este van."),
+        ("tr", "Kedi evde değil, ama yakında orada olacak çünkü çok aç."),
+        ("id", "Kucing itu tidak ada di dalam rumah, tetapi akan segera ada di sana."),
+        ("tl", "Ang pusa ay wala sa bahay, pero siya ay pupunta na doon."),
+        ("et", "Kass ei ole majas, aga ta on seal varsti, sest ta on näljane ja väsinud."),
+        ("lv", "Kaķis nav mājā, bet viņš drīz tur būs, jo ir jau vakars."),
+        ("lt", "Katės nėra namuose, bet ji greitai ten bus, nes jau yra vakaras."),
+        ("sq", "Macja nuk është në shtëpi, por do të jetë atje së shpejti."),
+        ("cy", "Nid yw'r gath yn y tŷ, ond bydd hi yno cyn bo hir gyda'r ci."),
+        ("so", "Bisaddu guriga kuma jirto, laakiin waxay halkaas joogi doontaa dhawaan oo ay la jirto."),
+        ("mk", "Мачката не е во куќата, но наскоро ќе биде таму, бидејќи е гладна."),
+        ("sr", "Мачка није у кући, али ће ускоро бити тамо јер је гладна и она је дошла са мном."),
+        ("el", "Η γάτα δεν είναι στο σπίτι, αλλά θα είναι σύντομα εκεί."),
+        ("zh", "猫不在家里，但很快就会在那里。"),
+    ],
+)
+def test_a_language_that_ifeval_does_not_know_is_none_of_its_own(name, text) -> None:
+    assert language.detect(text) not in language.LANGUAGES, name
+    for known in ("en", "de", "es", "fi", "ru"):
+        assert score("google/IFEval", text, [{"id": "language:response_language", "language": known}]) == 0.0
+
+
+@pytest.mark.parametrize(
     ("name", "arguments", "response", "wanted"),
     [
         ("detectable_content:postscript", {"postscript_marker": "P.S."}, "Bye\n\n**P.S.** I am late", 1),
