@@ -19,7 +19,8 @@ Sources, with N parameters, T of them trained, R ranks that share them (FSDP2), 
   which hold the largest tensor in float32, and 1 GiB of cache, always.
 - the process itself, before any model: ``BASE``, measured.
 
-The method for CUDA is this one and has not been held against a GPU yet; on the CPU ``tests/bench/memory.py`` does it.
+For CUDA the method is this one. Held against a GPU was the rollout alone (docs/performance.md), within 1.5 %; with no
+GPU ``tests/bench/memory.py`` holds all of it against a run.
 """
 
 from dataclasses import dataclass

@@ -76,10 +76,11 @@ def run(
 def of_responses(values: torch.Tensor, prompts: torch.Tensor, responses: torch.Tensor) -> torch.Tensor:
     """Return what a pass says of each response's tokens, (B, r), of ``values`` of whole sequences; all nested.
 
-    What stands at a position is of the next token: verl/workers/utils/padding.py, ``response_from_nested``.
+    What stands at a position is of the next token: verl/workers/utils/padding.py, ``response_from_nested``. The
+    result is where the batch is, in host memory; ``values`` may still be on a GPU.
     """
     positions, _ = read_positions(prompts, responses)
-    return torch.nested.nested_tensor_from_jagged(values.values()[positions], responses.offsets())
+    return torch.nested.nested_tensor_from_jagged(values.values().to(responses.device)[positions], responses.offsets())
 
 
 def engine(kind: type) -> type:
