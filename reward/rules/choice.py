@@ -20,6 +20,7 @@ from reward.rules.parsing.letters import (
     USUAL,
     LetterPattern,
     are_alternatives,
+    are_letters,
     is_conditional,
     is_name,
     lone_letters,
@@ -73,6 +74,7 @@ NO_ANSWER = re.compile(
 # There such words are a choice's own: 'C) It cannot be determined', 'D, none of the above'.
 NEXT_TO_LETTER = re.compile(r"[)\]*]*[).:][^.!?\n]{0,200}|[\W_]{0,8}(?:is |that is |i\.e\., )?\W{0,4}")
 SHORT = 2  # words of a response that is a statement as a whole ('Figure B')
+MARK = re.compile("[\u00d7\u221a]")  # a verdict on each letter
 ANY_LETTER = re.compile(r"(?<![A-Za-z0-9])[A-Z](?![A-Za-z0-9])")
 CHOSEN = LetterPattern(r"(?:[故应應]?[选選]择?|选项|選項)[^A-Za-z\n]{0,4}(?=[A-J](?![A-Za-z]))")
 MARKUP = re.compile(r"\\(?:text|mathrm|mathbf|textbf|mbox|boldsymbol|bf|rm)(?![A-Za-z])|[{}$*_`\"\u201c\u201d]+")
@@ -168,8 +170,7 @@ def _letter(text: str, letters: str, choices: list[str], stated: bool = True) ->
     mentions = lone_letters(text, letters)
     if is_conditional(text, mentions):
         return None
-    names = set(re.findall(r"\w+", text))
-    if len(names) > 1 and names <= set(letters):
+    if are_letters(text, letters):
         return None
     opening = OPENING.of(letters).match(text)
     if opening and opening[1].upper() in letters:  # "(B) A dog": the letter in front counts, others in its text do not
@@ -232,7 +233,7 @@ def _last(text: str, letters: str, choices: list[str]) -> str | None:
         lead = SAYS.match(line)
         said = _by_text(line, choices) or _by_text(line[lead.end() :] if lead else "", choices)
         return said or prose.by_words(text, choices)
-    if choices and prose.is_listing(text, letters):
+    if (are_letters(text, letters) and not MARK.search(text)) or (choices and prose.is_listing(text, letters)):
         return None
     mentions = without_reasons(text, mentions)
     is_open = are_alternatives(text, mentions, len(mentions) - 1) or _is_listing(text, mentions[-2:], choices)

@@ -7,16 +7,18 @@ import re
 from typing import Any
 
 from reward.rules import number
-from reward.rules.parsing import answer, chinese, main_number
+from reward.rules.parsing import answer, main_number, number_words
 from reward.rules.parsing.answer import hashed
 from reward.rules.rule import Extra, Rule
 
 DIGIT = re.compile(r"\d")
 # A second answer right after the first.
-ANOTHER = re.compile(r"(?:,|/|&|\b(?:or|and|to)\b|[(\[](?:or\b|或)|或|和)[^\w]*\d")
+ANOTHER = re.compile(r"(?:,|/|&|[+*] ?(?=\d)|\b(?:or|and|to)\b|[(\[](?:or\b|或)|或|和)[^\w]*\d")
 
 # 'The answer is 48 in April and 24 in May.'
 ONE_OF_SEVERAL = re.compile(r"[^()=\n\d]{0,64}\band\b[^()=\n]{0,64}\d")
+
+ON_THE_HOUR = re.compile(r"(?<![\d:])(\d{1,2}):00(?= ?[ap]\.?m)", re.IGNORECASE)  # of the set's answers, '7' is 7:00 pm
 
 
 def wanted(ground_truth: Any) -> str:
@@ -40,10 +42,10 @@ def score(response: str, ground_truth: Any, extra: Extra) -> float:
         GroundTruthError: the ground truth is no number.
     """
     truth = wanted(ground_truth)
-    end = answer.tail(response[-number.LONGEST :])
+    end = ON_THE_HOUR.sub(r"\1", answer.tail(response[-number.LONGEST :]))
     marked = hashed(end) or answer.boxed(end)
     stated = answer.stated(end) if marked is None else marked
-    stated = stated and chinese.in_digits(stated)
+    stated = stated and number_words.in_digits(stated)
     unmarked = stated is None or not DIGIT.search(stated)
     readings = (
         number.readings(number.emphasised(end) or main_number.main_part(end)) if unmarked else _marked(stated or "")

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Any
 
 from reward.rules import number
-from reward.rules.parsing import answer, chinese, last_line, main_number, units
+from reward.rules.parsing import answer, last_line, main_number, number_words, units
 from reward.rules.parsing.latex import PERCENT, based, boxes, clean, equal_numbers, is_rounding, value, without_unit
 from reward.rules.rule import Extra, Outcome, Rule
 from reward.support.errors import GroundTruthError
@@ -30,7 +30,7 @@ PHRASE = re.compile(
 )
 # A response that is one expression ('6-5i', 'x^2+1', '(1, 2)') and no words.
 EXPRESSION = re.compile(
-    r"(?=.*[A-Za-z(^\[{\u221a\u03c0\u00b2\u00b3])(?!.*=.*=)(?!.*(?<![A-Za-z])(?!sqrt|pi|sin|cos|tan|log|ln|exp)[A-Za-z]{2})"
+    r"(?=.*[A-Za-z(^\[{\u221a\u03c0\u00b2\u00b3])(?!.*=.*=)(?!.*(?<![A-Za-z])(?!(?:sqrt|pi|sin|cos|tan|log|ln|exp)(?![a-z]{2}))[A-Za-z]{2})"
     r"[\w+*/^().,=\- \[\]{}\u221a\u03c0\u00b2\u00b3]{1,64}",
     re.ASCII,
 )
@@ -43,7 +43,7 @@ APPROXIMATION = re.compile(
     r"[\d.,$]{1,20}(?: [a-z]{1,12})?\)?\.?\Z"
 )
 INFINITY = frozenset(f"{sign}\u221e" for sign in ("", "+", "-", *number.MINUS))
-FINAL = re.compile(r".*(?:\b(?:is|are|equals|be)\s|[:=])", re.DOTALL)  # of a line, up to its last expression
+FINAL = re.compile(r".*(?:\b(?:is|are|equals|be|at)\s|[:=])", re.DOTALL)  # of a line, up to its last expression
 OR = re.compile(r"[\s,]*\bor\b\s*")
 SUM = re.compile(r"(?<=\d) (?:\(\d[^()]*[-+*/=\u00d7][^()]*\)|as \d[^\n]*)\Z")  # how a number was reached
 LEAD = re.compile(r".*(?:\b(?:is|are|equals|be)|:|=)\s", re.DOTALL)  # what a sentence says before its answer
@@ -121,7 +121,7 @@ def _expression(text: str) -> str | None:
 
 def _one(sentence: str) -> str:
     """The answer in a sentence: its one formula or number among words; the sentence where it is more than that."""
-    text = SYMBOLS.sub("", SUM.sub("", CURRENCY.sub("", chinese.in_digits(last_line.ascii_signs(sentence)))))
+    text = SYMBOLS.sub("", SUM.sub("", CURRENCY.sub("", number_words.in_digits(last_line.ascii_signs(sentence)))))
     text = APPROXIMATION.sub("", text)
     if PHRASE.fullmatch(text):
         return _opening(text)
@@ -150,10 +150,11 @@ def compare(truth: str, given: str) -> bool:
     """
     if BLANK.sub("", truth) == BLANK.sub("", given):
         return True
-    if given.startswith("(") and (column := COLUMN.fullmatch(truth)):
-        truth = f"({', '.join(part.strip() for part in column[1].split(chr(92) * 2) if part.strip())})"
+    truth = _row(truth) if given.startswith("(") else truth
     if "=" in truth and (values := _unnamed(truth, given)) is not None:
         return compare(*map(clean, values))
+    if given_values := last_line.named(given):
+        return _compare_named(truth, given_values)
     if ";" in given and not any(mark in truth for mark in ";,"):
         return False  # a list; math-verify takes '2;2' for 2
     if "=" in given and (result := _equation(given)) != given:
@@ -177,6 +178,19 @@ def compare(truth: str, given: str) -> bool:
     ):
         return False
     return _verify(truth.rstrip("\\% "), given.rstrip("\\% "))
+
+
+def _row(truth: str) -> str:
+    """A column as '(1, 2)'; another truth as it stands."""
+    column = COLUMN.fullmatch(truth)
+    return f"({', '.join(part.strip() for part in column[1].split(chr(92) * 2) if part.strip())})" if column else truth
+
+
+def _compare_named(truth: str, given: dict[str, str]) -> bool:
+    """Whether 'a = 2, b = 3' equals a truth: name by name, or as a list where the truth names nothing."""
+    if names := last_line.named(truth):
+        return names.keys() == given.keys() and all(compare(names[name], given[name]) for name in names)
+    return compare(truth, ", ".join(given.values()))
 
 
 def _unnamed(truth: str, given: str) -> tuple[str, str] | None:

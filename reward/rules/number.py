@@ -13,7 +13,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from reward.rules.parsing import answer, chinese
+from reward.rules.parsing import answer, number_words
 from reward.rules.rule import Extra, Rule
 from reward.support.errors import GroundTruthError
 
@@ -103,6 +103,8 @@ def last(response: str) -> str | None:
         return simple[1]
     text = ascii_text(text)
     end = UP_TO_LAST_DIGIT.match(text)
+    if end is None and (text := number_words.in_digits(text)):
+        end = UP_TO_LAST_DIGIT.match(text)
     if end is None:
         return None
     for begin in (max(0, end.end() - WINDOW), 0):
@@ -147,7 +149,7 @@ def opening(text: str) -> tuple[str | None, str] | None:
 def ascii_text(text: str) -> str:
     """Return ``text`` with ASCII digits (Chinese numerals too), minus signs and blanks, and without LaTeX's spaces."""
     if not text.isascii():
-        text = chinese.in_digits(text)
+        text = number_words.in_digits(text)
         text = SUPERSCRIPT.sub(lambda power: f"^{power[0].translate(RAISED)}", text).translate(ASCII)
     if "^" in text:
         text = UNIT_POWER.sub("", text)

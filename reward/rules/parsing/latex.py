@@ -5,7 +5,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 from reward.rules import number
-from reward.rules.parsing import answer, chinese
+from reward.rules.parsing import answer, number_words
 
 LONGEST_NUMBER = 64
 LONGEST_GAP = 64  # characters between two boxes of one answer
@@ -36,7 +36,7 @@ APPROXIMATELY = re.compile(r"\A ?\\approx(?![A-Za-z]) ?")
 DEGREES = re.compile(r"\^ ?\{? ?\\circ ?\}?|\\degree(?![a-z])")
 PERCENT = re.compile(r"(?<=[\d})])\s*(?:\\?%|(?:percentage|percent|per cent|pct)\b(?: points?\b)?)")
 UNIT = (
-    r"(?:degrees?|dollars?|cents?|units?|cm|mm|km|m|kg|g|in(?:ch(?:es)?)?|feet|foot|ft|yards?|meters?|metres?|miles?"
+    r"(?:degrees?|radians?|dollars?|cents?|units?|cm|mm|km|m|kg|g|in(?:ch(?:es)?)?|feet|foot|ft|yards?|meters?|metres?|miles?"
     r"|centimeters?|kilometers?|grams?|kilograms?|pounds?|gallons?|liters?|hours?|hrs?|minutes?|min|seconds?|sec|s|h"
     r"|days?|weeks?|months?|years?|people|points?|ways|mph)"
 )
@@ -70,6 +70,11 @@ MIXED = re.compile(r"([-+]?) ?(\d+) ?(?:\\frac ?(?:\{(\d+)\}|(\d)) ?(?:\{(\d+)\}
 SAID = re.compile(r"\A(?:the )?(?:final |correct )?answer(?: is)?[ :]{1,3}(?=\S)", re.IGNORECASE)  # within a box
 TIME = re.compile(r"(?<!\d)(\d{1,2})[:.](\d\d) ?([ap])\.? ?m\.?(?![A-Za-z])", re.IGNORECASE)
 HOUR = re.compile(r"(?<![\d:.])(\d{1,2}) ?([ap])\.? ?m\.?(?![A-Za-z])", re.IGNORECASE)
+# 'A \cap B = \{1, 2\}' is the set.
+SET_NAMED = re.compile(
+    r"\A[A-Z][^=<>{}\[\]\d]{0,9}\\(?:cap|cup|setminus)(?![a-z])[^=<>{}\[\]\d]{0,24}= ?"
+    r"(?=\\\{|\(|\[|\\(?:left|emptyset|varnothing))"
+)
 # '\{x \mid 1 \le x < 2\}' is '[1,2)'.
 BUILDER = re.compile(
     r"\\\{ ?([a-z])(?: ?\\in ?\\(?:mathbb ?\{? ?R ?\}?|R))? ?(?:\\mid|\||:) ?"
@@ -130,6 +135,7 @@ def clean(latex: str) -> str:
         .replace("\\cfrac", "\\frac")
         .replace("\\varnothing", "\\emptyset")
     )
+    text = SET_NAMED.sub("", text.removeprefix("=").lstrip())
     text = TEMPERATURE.sub("", text) if "\\circ" in text else text
     text = SYMBOL.sub("", text) if text[-1:] in "}a1234" else text
     text = APPROXIMATELY.sub("", text) if text.startswith("\\approx") else text
@@ -143,7 +149,7 @@ def clean(latex: str) -> str:
     if "\\circ" in text or "\\degree" in text:
         text = DEGREES.sub("", TRIGONOMETRIC.sub(lambda match: ANGLE.sub(_radians, match[0]), text))
     text = LOGARITHM.sub(r"\\log_{10}", text)
-    text = text if text.isascii() else chinese.in_digits(text)  # what stood in \text{}
+    text = text if text.isascii() else number_words.in_digits(text)  # what stood in \text{}
     text = IMAGINARY.sub("i", PERCENT.sub("%", " ".join(text.split())))
     unit = None if text.isascii() else CHINESE_UNIT.search(text)
     text = text[: unit.start()] if unit and not CHINESE_NUMERAL.search(unit[0]) else text

@@ -166,6 +166,12 @@ def is_name(text: str, mention: tuple[str, int, int]) -> bool:
     return NAME_BEFORE.search(before) is not None and not (before.endswith("$") and LINE_END.match(text, end))
 
 
+def are_letters(text: str, letters: str) -> bool:
+    """Return whether a text is nothing but several letters: '(A) (B)'."""
+    words = set(re.findall(r"\w+", text))
+    return len(words) > 1 and words <= set(letters)
+
+
 def are_alternatives(text: str, mentions: list[tuple[str, int, int]], at: int) -> bool:
     """Return whether the letter at ``at`` is one of several ('A or B')."""
     pairs = [(mentions[i - 1], mentions[i]) for i in (at, at + 1) if 0 < i < len(mentions)]

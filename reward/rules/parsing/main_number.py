@@ -1,7 +1,7 @@
 """The number that the last sentence of a response is about, which is not always its last one.
 
 '= $25 for selling 14 peaches' is 25, '45 miles from home after 4 hours' 45. Of GSM8K's 8,792 solutions without their
-mark 97.2 % are right by the last number, and 99.0 % by this one.
+mark 97.2 % are right by the last number, and 99.2 % by this one.
 """
 
 import itertools
@@ -23,9 +23,17 @@ CIRCUMSTANCE = re.compile(rf"(?:(?!{CLAUSE})[A-Za-z '%/-])*{PREPOSITION} (?:[A-Z
 NO_SUBJECT = re.compile(
     r"\b(?:the|those|these|all|every|each|other|first|last|no|than|day|step)\s+\$?\Z|\A\W*\Z", re.IGNORECASE
 )
-REASON = re.compile(r"(?<=[\w%)]),? (?:because|since|round(?:ing|ed) (?:up |down |off )?from)\b")
+REASON = re.compile(
+    r"(?<=[\w%)]),? (?:because|since|round(?:ing|ed) (?:up |down |off )?from)\b"
+    r"|(?<=\w), who (?:only )?(?:has|had|have|is|was|were)\b(?=[^=]*\Z)"
+)
 OUT_OF = re.compile(r" out of (?:the |those |all |his |her |their )?\$?")
 OR = re.compile(r"\d[^\d=.!?]*\bor (?!more\b|less\b|fewer\b|so\b)[^=]*\d")
+# '12 200-kilobyte videos', '10 $10 bills', '26 years old 10 years from now': the second number only says which or when.
+KIND = re.compile(r"(?<=\d )(?:more )?(?:\d+(?= ?-[a-z]{2})|\$\d+(?= (?:bill|coin|note)))")
+WHEN = re.compile(
+    r"(?<=[a-z]) (?:in )?\d+ (?:years?|months?|weeks?|days?|hours?) (?:from now|later|ago|earlier|hence)\b"
+)
 CHECKING = re.compile(
     r"\n[ \t*#_>(]{0,8}(?:(?:quick|now,?|let me|let's|to) )?(?:double[- ]?)?(?:check|verif|sanity)[^\n]*(?:\n.*)?\Z"
     r"|\n[ \t*#_>(]{0,8}(?:验算|检验|检查|验证)[\uff1a:].*\Z",
@@ -61,7 +69,9 @@ def main_part(text: str) -> str:
         text, refusal[-1].end()
     ):
         return ""
-    sentence = answer.ROUNDED.sub("", sentence)
+    sentence = KIND.sub("", answer.ROUNDED.sub("", sentence))
+    dated = WHEN.sub("", sentence)
+    sentence = dated if number.UP_TO_LAST_DIGIT.match(dated) else sentence
     reason = REASON.search(sentence)
     if reason and number.UP_TO_LAST_DIGIT.match(sentence, 0, reason.start()):
         sentence = sentence[: reason.start()]

@@ -1,7 +1,8 @@
-"""Chinese numerals as digits: '二十五' is 25, '1.2万' 12000, '三分之一' 1/3, '百分之二十' 20%, '负三点五' -3.5.
+"""Numbers in words as digits: '二十五' is 25, '1.2万' 12000, '三分之一' 1/3, '百分之二十' 20%; 'twenty-five' is 25.
 
-Words are read where a text has no digits, or at its end ('一共五只。'): in prose beside digits most of them are none
-('这两个数'). Those that are joined to digits ('1.2万') always are.
+Chinese words are read where a text has no digits, or at its end ('一共五只。'): in prose beside digits most of them
+are none ('这两个数'). Those that are joined to digits ('1.2万') always are. English words are read where a text has no
+digits, and one number.
 """
 
 import re
@@ -46,10 +47,26 @@ ENDING = re.compile(
 )
 
 
+BELOW_TWENTY = (
+    *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),
+    *("thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"),
+)
+TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
+ENGLISH = {word: n for n, word in enumerate(BELOW_TWENTY)} | {word: 10 * n for n, word in enumerate(TENS, 2)}
+MULTIPLES = {"dozen": 12, "hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9}
+ENGLISH_WORD = rf"\b(?:{'|'.join((*ENGLISH, *MULTIPLES))})\b"
+IN_ENGLISH = re.compile(
+    rf"(?<![\w-])(?:(?:(?P<minus>negative|minus) )?(?:an? (?={'|'.join(MULTIPLES)}))?"
+    rf"{ENGLISH_WORD}(?:(?:-| and | |, ){ENGLISH_WORD}){{0,12}})(?![\w-])",
+    re.IGNORECASE,
+)
+ONE = re.compile(r"\W*one(?: [a-z]+)?\W*", re.IGNORECASE)  # a pronoun elsewhere
+
+
 def in_digits(text: str) -> str:
     """Return ``text`` with its numerals in digits."""
     if text.isascii():
-        return text
+        return text if re.search(r"\d", text) else _english(text)
     text = JOINED.sub(_joined, text)
     if not re.search(r"\d", text):
         return NUMERAL.sub(_numeral, ORDINAL.sub("", text) if len(text) <= LONGEST else text)
@@ -57,6 +74,27 @@ def in_digits(text: str) -> str:
         begin = max(0, len(text) - 64) + ending.start("numeral")
         return text[:begin] + " " * text[begin - 1 : begin].isdigit() + NUMERAL.sub(_numeral, text[begin:])
     return re.sub(rf"(?:负|零下)?(?:百分之|\d{{1,9}}分之){PLAIN}", lambda match: NUMERAL.sub(_numeral, match[0]), text)
+
+
+def _english(text: str) -> str:
+    """A text without digits with its one number in digits; as it stands where it has none or several."""
+    numerals = [found for found in IN_ENGLISH.finditer(text) if found[0].lower() != "one" or ONE.fullmatch(text)]
+    if len(numerals) != 1:
+        return text
+    total = section = 0
+    before = 100  # the word that a smaller one may follow: a multiple, or 'twenty' by 'five'
+    for word in re.findall(ENGLISH_WORD, numerals[0][0].lower()):
+        if word in ("hundred", "dozen"):
+            section = max(section, 1) * MULTIPLES[word]
+        elif word in MULTIPLES:
+            total, section = total + max(section, 1) * MULTIPLES[word], 0
+        elif before < 20 or (before < 100 and not 0 < ENGLISH[word] < 10):
+            return text  # 'five, six'
+        else:
+            section += ENGLISH[word]
+        before = ENGLISH.get(word, 100)
+    sign = "-" * bool(numerals[0]["minus"])
+    return f"{text[: numerals[0].start()]}{sign}{total + section}{text[numerals[0].end() :]}"
 
 
 def _joined(match: re.Match[str]) -> str:
