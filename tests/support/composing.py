@@ -16,8 +16,9 @@ from trainer.settings.settings import Settings, read_settings
 from trainer.user_error import UserError
 
 
-def resolved(model: Path, gpus: int, *overrides: str, **environ: str) -> DictConfig:
-    settings = read_settings({"MODEL_PATH": str(model), **environ}, overrides, gpus)
+def resolved(model: Path, gpus: int, *overrides: str, name: str = "", **environ: str) -> DictConfig:
+    """Compose the configuration of a run of ``model``; with ``name``, by the defaults of the model of that name."""
+    settings = read_settings({"MODEL_PATH": name or str(model), **environ}, overrides, gpus)
     plan = RunPlan(
         models.find(str(model), Path("unused"), 1, print),
         Path("train.parquet"),

@@ -89,12 +89,13 @@ def of_sampling(rollout: Mapping[str, Any], correction: Mapping[str, Any]) -> li
     if keys:
         faults.append(
             f"--old_log_probs rollout: {' and '.join(f'actor_rollout_ref.rollout.{key}' for key in keys)} cut the "
-            "distribution that is sampled from, and the update would take that for the policy; leave out either"
+            "distribution that is sampled from, and the update would take that for the policy; take --old_log_probs "
+            "actor, or leave them out"
         )
     if correction.get("rollout_is") or correction.get("rollout_rs"):
         faults.append(
             "--old_log_probs rollout: there is nothing to correct by, as the actor's own log-probabilities are not "
-            "computed; leave it out, or --rollout_correction"
+            "computed; take --old_log_probs actor, or leave out --rollout_correction"
         )
     return faults
 

@@ -101,7 +101,7 @@ def _reward(values: Values, explicit: frozenset[str]) -> list[str]:
     details = [f"--{env.lower()}" for env in sorted(explicit - with_trait("reward_model")) if env.startswith("RM_")]
     if details and not judge:
         needed = "--use_api_reward or --audit_fn judge"
-        faults.append(f"{', '.join(details)}: no effect without {needed}; add it, or leave them out")
+        faults.append(_without(details, needed))
     if judge and provider != "dashscope" and "RM_MODEL" not in explicit:
         example = PROVIDERS[provider].models[0] if provider in PROVIDERS else "NAME"
         faults.append(f"--rm_api_type {provider}: give --rm_model too, for example --rm_model {example}")
@@ -178,10 +178,15 @@ def _audit(values: Values) -> list[str]:
     return []
 
 
+def _without(flags: list[str], needed: str) -> str:
+    """Say that ``flags`` need another."""
+    return f"{', '.join(flags)}: no effect without {needed}; add it, or leave {'them' if len(flags) > 1 else 'it'} out"
+
+
 def _reward_model(values: Values, explicit: frozenset[str]) -> list[str]:
-    details = ", ".join(f"--{env.lower()}" for env in sorted(explicit & with_trait("reward_model")))
+    details = [f"--{env.lower()}" for env in sorted(explicit & with_trait("reward_model"))]
     if not values.text("REWARD_MODEL_PATH"):
-        return [f"{details}: no effect without --reward_model; add it, or leave them out"] * bool(details)
+        return [_without(details, "--reward_model")] if details else []
     faults = []
     reward_gpus, url, engine = values.integer("RM_GPUS"), values.text("RM_URL"), values.text("RM_ENGINE")
     if url and with_trait("own_engine") & explicit:

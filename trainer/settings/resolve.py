@@ -5,6 +5,7 @@ Each step is a function of what it needs, and returns what is new.
 
 from collections.abc import Mapping, Sequence
 
+from trainer.algorithm.kl.full_kl import FULL
 from trainer.settings import batch_size
 from trainer.settings.knobs import AUTO, Knob, Value
 from trainer.settings.values import Values
@@ -27,6 +28,8 @@ def resolve(
     device = _device(fixed, gpus)
     values = Values({**_defaults(knobs, fixed, device), **fixed, "DEVICE": device})
     values = values.having(N_GPUS=_ranks(values, gpus), DTYPE=_precision(values))
+    if "OLD_LOG_PROBS" not in fixed and _needs_actors_pass(values):
+        values = values.having(OLD_LOG_PROBS="actor")
     sizes, fitted = batch_size.fit(values, free)
     return values.having(**sizes), fitted, {env: values.integer(env) for env in free}
 
@@ -69,6 +72,16 @@ def _defaults(knobs: Sequence[Knob], explicit: Mapping[str, Value], device: Valu
     return {
         knob.env: knob.parse(texts[knob.env]) if texts[knob.env] else "" for knob in knobs if knob.env not in explicit
     }
+
+
+def _needs_actors_pass(values: Values) -> bool:
+    """Whether vLLM's log-probabilities cannot stand for the actor's, as they do by default for builtin:smollm2."""
+    full_kl = [
+        values.number("KL_COEF") and values.text("KL_PENALTY") == FULL,
+        values.switch("USE_KL_LOSS") and values.text("KL_LOSS_TYPE") == FULL,
+    ]
+    differ = values.text("DTYPE") != "float32" or values.text("ASYNC_SAMPLING") != "off"
+    return differ or values.text("ROLLOUT_CORRECTION") != "none" or any(full_kl)
 
 
 def _ranks(values: Values, gpus: int) -> int:

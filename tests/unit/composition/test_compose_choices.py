@@ -13,11 +13,38 @@ from trainer.composition.run_plan import RunPlan
 from trainer.runs import folders
 from trainer.settings.batch_shape import Shape
 from trainer.settings.batch_shape_rules import shape_faults
+from trainer.settings.knobs import load_knobs
 from trainer.settings.settings import read_settings
 from trainer.settings.verl_schema import settings_tree
 from trainer.user_error import UserError
 
 pytestmark = pytest.mark.any_versions
+
+
+# What needs another flag beside it, whatever a model's defaults are; what begins with RM_ needs a judge or a model.
+NEEDS_MORE = {
+    ("ADV_ESTIMATOR", "grpo"), ("REWARD_NORM", "group"), ("REWARD_SHIFT", "true"), ("REWARD_SCALE", "true"),
+    ("KEEP_BEST", "audit"),
+}  # fmt: skip
+
+
+def choices() -> list[tuple[str, str]]:
+    """Return each value of each knob that has few."""
+    values = {
+        knob.env: ("true", "false") if knob.type == "switch" else knob.allowed.split("|")
+        for knob in load_knobs()
+        if knob.type in ("switch", "choice", "switch_or_choice")
+        if not knob.env.startswith("RM_") and knob.env not in ("USE_API_REWARD", "DRY_RUN", "DEVICE")
+    }
+    return [(env, value) for env, allowed in values.items() for value in allowed if (env, value) not in NEEDS_MORE]
+
+
+@pytest.mark.parametrize(("env", "value"), choices())
+def test_no_choice_is_refused_for_a_default_that_nobody_chose(small_model, env, value) -> None:
+    given = {env: value}
+    resolved(small_model, 0, name="builtin:smollm2", **given)
+    for base in ({"MODEL_PATH": "builtin:tiny"}, {"ENV_NAME": "frozenlake"}, {"TOOLS": "calculator"}):
+        read_settings(base | given, [], gpus=0)
 
 
 def test_lora_as_an_override_loads_the_base_weights_into_vllm(small_model) -> None:

@@ -40,6 +40,24 @@ def test_the_tiny_model_of_a_game_has_defaults_of_its_own() -> None:
     assert read_settings({"TOOLS": "calculator"}, [], gpus=0).values["LR"] == 1e-4
 
 
+@pytest.mark.parametrize(
+    ("given", "start"),
+    [
+        ({}, "rollout"),
+        ({"DTYPE": "bfloat16"}, "actor"),
+        ({"ASYNC_SAMPLING": "overlap"}, "actor"),
+        ({"ROLLOUT_CORRECTION": "token"}, "actor"),
+        ({"KL_PENALTY": "full"}, "actor"),
+        ({"USE_KL_LOSS": "true", "KL_LOSS_TYPE": "full"}, "actor"),
+        ({"KL_LOSS_TYPE": "full"}, "rollout"),
+        ({"DTYPE": "bfloat16", "OLD_LOG_PROBS": "rollout"}, "rollout"),
+    ],
+)
+def test_a_default_that_saves_the_actors_pass_gives_way_to_what_needs_it(given, start) -> None:
+    environ = {"MODEL_PATH": "builtin:smollm2", "DTYPE": "float32"} | given
+    assert read_settings(environ, [], gpus=0).text("OLD_LOG_PROBS") == start
+
+
 def test_what_is_given_wins() -> None:
     settings = read_settings({"MODEL_PATH": "builtin:smollm2", "DEVICE": "cpu", "LR": "3e-5"}, [], gpus=8)
     assert settings.text("DEVICE") == "cpu"
