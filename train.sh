@@ -15,6 +15,8 @@
 #   ./train.sh --help                              every flag, its env var and its default; --help --lang zh in Chinese
 #
 # Flags become the env vars of config/knobs.tsv; all else is Python: trainer/__main__.py.
+# To "python train.sh", what follows is a text down to the last line, which says what to type instead.
+''':'
 if [ -z "${BASH_VERSION:-}" ]; then exec bash "$0" "$@"; fi # as in: sh train.sh
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -141,3 +143,5 @@ main() {
 }
 
 main "$@"
+exit
+# '''; import sys; sys.exit(sys.stderr.write("train.sh: a script for bash: ./train.sh, or bash train.sh\n") and 2)

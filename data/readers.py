@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 from data.faults import Faults
+from data.formats import text_faults
 from reward.support.nesting import MESSAGE
 from reward.support.wording import kind, reason
 
@@ -45,7 +46,7 @@ def read(file: Path, faults: Faults) -> Iterator[tuple[int, Row]]:
     try:
         yield from readers.get(file_kind(file), _jsonl)(file, faults)
     except UnicodeDecodeError as error:
-        faults.add(str(file), None, "", f"not UTF-8 (byte {error.start}); convert it, e.g. with iconv")
+        faults.add(str(file), None, "", text_faults.not_utf8(error.object, error.start))
     except RecursionError:
         faults.add(str(file), None, "", MESSAGE)
     except (gzip.BadGzipFile, EOFError, zlib.error):
@@ -102,10 +103,10 @@ def _jsonl(file: Path, faults: Faults) -> Iterator[tuple[int, Row]]:
 def _why(line: bytes, error: Any) -> str:
     """Return what is wrong with a line: its encoding is told as such."""
     try:
-        line.decode("utf-8")
+        text = line.decode("utf-8")
     except UnicodeDecodeError as wrong:
-        return f"not UTF-8 (byte {wrong.start}); convert it, e.g. with iconv"
-    return f"bad JSON: {error.msg} (column {error.colno})"
+        return text_faults.not_utf8(line, wrong.start)
+    return text_faults.meant(text) or f"bad JSON: {error.msg} (column {error.colno})"
 
 
 def _json(file: Path, faults: Faults) -> Iterator[tuple[int, Row]]:
@@ -141,8 +142,9 @@ def _items(file: Path, faults: Faults) -> Iterator[Any]:
     try:
         rows = _loads(content.removeprefix(b"\xef\xbb\xbf"))
     except orjson.JSONDecodeError as error:
-        content.decode("utf-8")
-        faults.add(str(file), None, "", f"bad JSON at line {error.lineno}, column {error.colno}: {error.msg}")
+        hint = text_faults.meant(content.removeprefix(b"\xef\xbb\xbf").decode("utf-8"))
+        why = hint or f"bad JSON at line {error.lineno}, column {error.colno}: {error.msg}"
+        faults.add(str(file), None, "", why)
         return
     if not isinstance(rows, list):
         faults.add(str(file), None, "", "a list of rows is wanted")
@@ -178,8 +180,10 @@ def _json_object(file: Path, faults: Faults) -> Iterator[tuple[int, Row]]:
         first = stream.readline().removeprefix(b"\xef\xbb\xbf")
     try:
         _loads(first)
-    except orjson.JSONDecodeError:
-        faults.add(str(file), None, "", "one JSON object; a list of rows ([{...}, ...]) is wanted, or an object a line")
+    except orjson.JSONDecodeError as error:
+        whole = "one JSON object; a list of rows ([{...}, ...]) is wanted, or an object a line"
+        why = _why(first, error)
+        faults.add(str(file), None, "", whole if why.endswith(f"(column {error.colno})") else why)
         return
     yield from _jsonl(file, faults)
 

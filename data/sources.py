@@ -21,6 +21,8 @@ BUILTIN: dict[str, Callable[[str], list[dict[str, object]]]] = {
     "builtin:instructions": instructions.rows,
 }
 HUB = re.compile(r"(?P<name>[\w.-]+(?:/[\w.-]+)?)(?::(?P<config>[\w.-]+))?(?:@(?P<split>[\w.\[\]%:-]+))?")
+ON_THE_HUB = re.compile(r"https?://(?:huggingface\.co|hf-mirror\.com)/datasets/([\w.-]+/[\w.-]+)/?")
+SPREADSHEETS = (".xlsx", ".xls", ".ods")
 SPLITS = {"train": ("train",), "test": ("validation", "valid", "val", "dev", "test", "eval")}  # the first that is there
 
 
@@ -52,6 +54,8 @@ def find(spec: str, split: str, fetch: bool = True) -> DataSource:
         raise DataError(f"{shown(spec)}: it is a pipe or a device, not a file; give {', '.join(SUFFIXES)}")
     if path.is_file():
         if not file_kind(path):
+            if path.suffix.lower() in SPREADSHEETS:
+                raise DataError(f"{shown(spec)}: a spreadsheet; save it as CSV (UTF-8) and give that")
             known = f"{', '.join(SUFFIXES)} (all but the last also with .gz)"
             raise DataError(f"{shown(spec)}: not a known kind of file; give {known}, or builtin:arith")
         return DataSource(spec, (path.resolve(),))
@@ -62,12 +66,24 @@ def find(spec: str, split: str, fetch: bool = True) -> DataSource:
         return DataSource(spec, tuple(_of_split(files, split) if has_own_split(spec) else files))
     reference = HUB.fullmatch(spec)
     if reference is None or file_kind(path) or spec.startswith((".", "/", "~")) or "/" not in reference["name"]:
-        raise DataError(
-            f"{shown(spec)}: there is no such file or folder, and it is no name of the hub (owner/name[:config])"
-        )
+        missing = "there is no such file or folder, and it is no name of the hub (owner/name[:config])"
+        raise DataError(f"{shown(spec)}: {_meant(spec) or missing}")
     if not fetch:
         raise TooMuch(spec)
     return _hub(spec, reference["name"], reference["config"], reference["split"] or split)
+
+
+def _meant(spec: str) -> str:
+    """Return what to give instead of a URL, a pattern or a list of files; nothing where ``spec`` is none of them."""
+    if on_the_hub := ON_THE_HUB.fullmatch(spec):
+        return f"a page of the hub; give its name: {on_the_hub[1]}"
+    if "://" in spec:
+        return "a URL is not fetched; download it (curl -LO URL) and give the file"
+    if any(sign in spec for sign in "*?["):
+        return "a pattern is not expanded; give the folder of the files"
+    if len(re.split("[,，]", spec)) > 1:
+        return "one file or one folder is wanted, not a list; put the files into a folder and give that"
+    return ""
 
 
 def has_own_split(spec: str) -> bool:

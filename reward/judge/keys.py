@@ -13,6 +13,12 @@ from urllib.parse import SplitResult, urlsplit
 
 OWN_KEY = "JUDGE_API_KEY"  # env var of the key for an address that is no provider's
 NO_KEY = "none"  # what a server of one's own is sent where it has no key: the SDKs insist on one
+# What manuals write where a key belongs.
+PLACEHOLDER = re.compile(
+    r"<.*>|\$?\{.*\}|\[.*\]|(?:sk-)?(?:x{2,}|\*{2,}|\.{2,})|(?:sk-)?(?:your|insert|put|enter|replace)[-_ ].*|"
+    r".*(?:你的|您的|填写|密钥).*|(?:api|secret)[-_ ]?key|changeme",
+    re.IGNORECASE,
+)
 ENV_NAME = re.compile(r"[A-Z][A-Z0-9_]*")
 
 
@@ -85,6 +91,8 @@ def _checked(names: tuple[str, ...], required: bool, is_own_account: bool = Fals
     fault = ""
     if not name and required:
         fault = f"no key; looked for {' and '.join(names)} in the environment: export {names[0]}=..."
+    elif is_own_account and PLACEHOLDER.fullmatch(value):
+        fault = f"{name}: it is set to a placeholder, not to a key; export the key of your account"
     elif not (value.isascii() and value.isprintable()) or " " in value:
         fault = f"{name}: the key holds a blank, a line break or a letter that no key has; export it anew"
     return Key("" if fault else value or NO_KEY, names, fault, is_own_account)

@@ -42,9 +42,14 @@ RULES: dict[str, Rule] = {
     "google-research-datasets/mbpp": code.RULE,
 }
 
+SHOWN = ("number", "text", "math", "gsm8k", "choice", "code", "format", "instructions")  # one of a kind
+
 
 def no_rule(*names: str) -> str:
     """Return what is said of data sources that no rule knows."""
     near = [match for name in names for match in nearest(name, RULES)]
     hint = f" (did you mean {', '.join(map(repr, dict.fromkeys(near)))}?)" if near else ""
-    return f"no rule scores data_source {', '.join(map(repr, names))}; there are rules for {', '.join(RULES)}{hint}"
+    return (
+        f"no rule scores data_source {', '.join(map(repr, names))}{hint}; there are rules for {', '.join(SHOWN)} and "
+        "others (docs/rewards.md), or score with a function of your own: --reward_fn mine.py"
+    )

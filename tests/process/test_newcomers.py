@@ -1,6 +1,7 @@
 """What people type that is nearly right: told by what was meant."""
 
 import subprocess
+import sys
 
 import pytest
 
@@ -17,6 +18,10 @@ from trainer import ROOT
         (("—lr", "1e-6"), "'—lr': neither a flag (--name) nor an override for verl (key=value); did you mean --lr?"),
         (("-dry_run",), "did you mean --dry_run?"),
         (("--lr：1e-6",), "--lr：1e-6: there is no such flag; did you mean --lr 1e-6?"),
+        (("--n_gpus", "0"), "a whole number from 1 to 1024; to train with no GPU: --device cpu"),
+        (("--n_gpus", "0,1"), "it is a number; which ones they are, CUDA_VISIBLE_DEVICES says"),
+        (("--algo.kl.init_coef", "0.01"), "that of OpenRLHF is --kl_coef here (0.01 there, 0.001 here)"),
+        (("--dry_run", "--data", "*.jsonl"), "*.jsonl: a pattern is not expanded; give the folder of the files"),
         (("--dry_run", "--model", "“Qwen/Qwen2.5-0.5B”"), "neither a folder on this machine nor a name of"),
         (("--dry_run", "--model", "https://modelscope.cn/models/Qwen/Qwen2.5-0.5B"), "neither a folder on this"),
     ],
@@ -47,3 +52,26 @@ def test_another_shell_hands_over_to_bash(script) -> None:
     )
     assert done.returncode == 2
     assert done.stderr.startswith(f"{script}: --")
+
+
+def test_python_says_that_it_is_a_script_for_bash() -> None:
+    done = subprocess.run(
+        [sys.executable, "-W", "error", ROOT / "train.sh", "--lr", "1"], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "train.sh: a script for bash: ./train.sh, or bash train.sh\n"
+
+
+def test_a_placeholder_for_a_key(tmp_path) -> None:
+    result = train_sh("judge_check", OUTPUT_DIR=str(tmp_path), DASHSCOPE_API_KEY="your_api_key")
+    assert result.status == 2
+    assert "DASHSCOPE_API_KEY: it is set to a placeholder" in result.err
+
+
+def test_the_plan_is_the_one_that_the_readme_shows(tmp_path) -> None:
+    """But for what is of this machine: the device's data type, memory and disk, and the folders of the run."""
+    shown = (ROOT / "README.md").read_text(encoding="utf-8").split("```text\n")[1].split("```")[0].splitlines()
+    plan = train_sh("--dry_run", OUTPUT_DIR=str(tmp_path)).out.splitlines()
+    for name in ("model", "data", "reward", "batch", "update", "steps"):
+        (line,) = (line for line in plan if line.startswith(f"{name} "))
+        assert line in shown

@@ -55,6 +55,13 @@ def test_commands_and_code(english: Page) -> None:
     assert Counter(other.code) == Counter(english.code)
 
 
+def test_the_readme_shows_the_same_run() -> None:
+    shown = [
+        page.text.split("```text\n")[1].split("```")[0] for page in (PAIRS["README.md"], chinese(PAIRS["README.md"]))
+    ]
+    assert shown[1] == shown[0]
+
+
 @EACH
 def test_figures(english: Page) -> None:
     def figures(page: Page) -> Counter[str]:

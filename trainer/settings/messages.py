@@ -2,7 +2,8 @@
 
 Messages are made in English. Where Chinese is asked for, a line that a row of the table matches as a whole is written
 anew, and what its ``{placeholders}`` stand for likewise; parts between semicolons are lines of their own, if the table
-has each. A line that the table does not have stays English.
+has each. A line that the table does not have stays English. English has ``[s]`` where a letter may be missing, and
+``[is|are]`` where either may stand: one row is of one thing and of several.
 """
 
 import csv
@@ -17,6 +18,7 @@ LANGUAGES = ("en", "zh")
 ENV = "KIT_LANG"  # what --lang was given
 FILE = ROOT / "config" / "messages.tsv"
 PLACEHOLDER = re.compile(r"\{(\w+)\}")  # of one letter: a word, such as a number; of more: any text
+EITHER = re.compile(r"\\\[(\w+(?:\\\|\w+)*)\\\]")  # in a text that is escaped
 DEEPEST = 6  # placeholders in placeholders
 
 
@@ -42,9 +44,14 @@ def _patterns() -> list[tuple[re.Pattern[str], str]]:
 def _pattern(english: str) -> str:
     parts = PLACEHOLDER.split(english)  # text, name, text, name, ...
     return "".join(
-        f"(?P<{part}>{r'.+?' if len(part) > 1 else r'[^ ]+?'})" if index % 2 else re.escape(part)
+        f"(?P<{part}>{r'.+?' if len(part) > 1 else r'[^ ]+?'})" if index % 2 else EITHER.sub(_either, re.escape(part))
         for index, part in enumerate(parts)
     )
+
+
+def _either(match: re.Match[str]) -> str:
+    words = match[1].split("\\|")
+    return f"(?:{'|'.join(words)})" if len(words) > 1 else f"{words[0]}?"
 
 
 def in_language(text: str) -> str:

@@ -7,6 +7,7 @@ the nearest sizes that fit (``trainer.settings.batch_size``): here to the GPUs, 
 """
 
 import contextlib
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -85,7 +86,7 @@ class Settings:
             return self
         targets, free = self.values.having(**self.default_sizes), frozenset(self.default_sizes)
         sizes, changed = batch_size.fit(targets, free, prompts)
-        fitted = f"{', '.join(changed)}: what {'one prompt fills' if prompts == 1 else f'{prompts} prompts fill'}"
+        fitted = f"{', '.join(changed)}: what {'1 prompt fills' if prompts == 1 else f'{prompts} prompts fill'}"
         return replace(self, values=self.values.having(**sizes), fitted=fitted, of_data=free)
 
     def environment(self) -> dict[str, str]:
@@ -175,6 +176,10 @@ def _value_meant(knob: Knob, text: str) -> str:
         if meant != text.strip():
             knob.parse(meant)
             return f"; did you mean {meant}?"
+    if knob.env == "N_GPUS" and meant == "0":
+        return "; to train with no GPU: --device cpu"
+    if knob.env == "N_GPUS" and re.fullmatch(r"\d+([,-]\d+)+,?", meant):
+        return "; it is a number; which ones they are, CUDA_VISIBLE_DEVICES says"
     return ""
 
 

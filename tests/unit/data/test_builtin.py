@@ -95,5 +95,5 @@ def test_a_data_source_that_no_rule_scores(tmp_path, small_model) -> None:
     rows = {"prompt": ["x"] * 99, "data_source": ["maths"] * 99, "reward_model": ["y"] * 99}
     file = str(write_parquet(tmp_path / "train.parquet", **rows))
     environ = {"DATA": file, "VAL_DATA": file, "MODEL_PATH": str(small_model), "OUTPUT_DIR": str(tmp_path)}
-    with pytest.raises(UserError, match="no rule scores data_source 'maths'; there are rules for arith"):
+    with pytest.raises(UserError, match=r"no rule scores data_source 'maths' \(did you mean 'math'\?\); there are"):
         planned(read_settings(environ, [], gpus=0), print)

@@ -237,3 +237,20 @@ def test_the_canary_does_not_reach_a_server_by_the_command_line(tmp_path, prefor
     assert result.status == 0, result.err
     assert seen
     assert CANARY not in "".join(seen)
+
+
+@pytest.mark.parametrize(
+    "value", ["your_api_key", "YOUR-KEY", "sk-xxx", "sk-xxxxxxxx", "<key>", "${KEY}", "api_key", "sk-..."]
+)
+def test_a_placeholder_is_no_key(value, monkeypatch) -> None:
+    """A server of one's own may want any word, such as ``api_key``."""
+    monkeypatch.setenv("DASHSCOPE_API_KEY", value)
+    assert key_for("dashscope", "").fault.startswith("DASHSCOPE_API_KEY: it is set to a placeholder")
+    monkeypatch.setenv("JUDGE_API_KEY", value)
+    assert key_for("openai", "https://judge.example/v1", "JUDGE_API_KEY").value == value
+
+
+@pytest.mark.parametrize("value", ["sk-1f0c9a", "sk-yourselfx1", "AIzaSyXXX9"])
+def test_what_looks_a_little_like_one(value, monkeypatch) -> None:
+    monkeypatch.setenv("DASHSCOPE_API_KEY", value)
+    assert key_for("dashscope", "").value == value

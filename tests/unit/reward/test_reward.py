@@ -50,7 +50,7 @@ def test_the_same_keys_whatever_the_rule_and_the_fate_of_the_sample() -> None:
 
 
 def test_an_unknown_data_source_is_never_a_score_of_0() -> None:
-    with pytest.raises(KeyError, match="no rule scores data_source 'maths'; there are rules for arith"):
+    with pytest.raises(KeyError, match=r"no rule scores data_source 'maths' \(did you mean 'math'\?\); there are"):
         compute_score("maths", "122", "122")
 
 

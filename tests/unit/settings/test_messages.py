@@ -8,6 +8,7 @@ from trainer import ROOT
 from trainer.settings import messages
 
 ROWS = messages.table()
+FORMS = re.compile(r"\[(\w+)(?:\|\w+)*\]")  # of one thing and of several
 CHINESE = re.compile("[\u4e00-\u9fff]")
 
 
@@ -37,15 +38,29 @@ def test_both_languages_say_the_same() -> None:
 
 def test_no_row_stands_in_the_way_of_another() -> None:
     for english, chinese in ROWS:
-        filled = (messages.PLACEHOLDER.sub("7", text) for text in (english, chinese))
+        filled = (messages.PLACEHOLDER.sub("7", FORMS.sub(r"\1", text)) for text in (english, chinese))
         assert messages.chinese(next(filled)) == next(filled), english
+
+
+def test_one_row_is_of_one_thing_and_of_several() -> None:
+    assert {messages.chinese(f"8 passed, {warnings}, 0 to fix (2 s)") for warnings in ("1 warning", "1 warnings")} == {
+        "8 项通过，1 个警告，0 项要修（2 秒）"
+    }
+    said = "--batch_size 8: there {} to train on; give --batch_size 4 at most, or leave it out"
+    for prompts, number in (("is 1 prompt", 1), ("are 4 prompts", 4)):
+        assert f"训练用的提示只有 {number} 个" in messages.chinese(said.format(prompts))
+
+
+def test_no_message_has_a_row_for_one_and_a_row_for_several() -> None:
+    alike = [re.sub(r"\{\w+\}|\b1\b|s\b", "", FORMS.sub(r"\1", english)) for english, _ in ROWS if len(english) > 20]
+    assert sorted(alike) == sorted(set(alike))
 
 
 def test_each_row_is_a_message_of_the_code() -> None:
     """By pairs of words in its longest piece of text: a third of them, as parts of a message may be made apart."""
     texts = texts_of_the_code()
     for english, _ in ROWS:
-        words = max(re.split(r"\{\w+\}|\d", english), key=len).split()
+        words = max(re.split(r"\{\w+\}|\d", FORMS.sub(r"\1", english)), key=len).split()
         pairs = [f"{first} {second}" for first, second in itertools.pairwise(words)]
         pairs = [pair for pair in pairs if re.search("[a-z] [a-z]", pair)]
         there = [pair for pair in pairs if pair in texts or re.sub(r"s\b", "", pair) in texts]

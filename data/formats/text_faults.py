@@ -1,0 +1,37 @@
+"""What a text that is no JSON, or not UTF-8, was meant to be."""
+
+import ast
+import contextlib
+import re
+
+# Curly quotes and full-width signs, as a word processor or a Chinese input method writes them.
+SIGNS = str.maketrans("\u201c\u201d\uff02\uff1a\uff0c\uff5b\uff5d\uff3b\uff3d", '""":,{}[]')
+CHINESE = re.compile(rb"(?:[\x00-\x7f]+|[\xa1-\xf7][\xa1-\xfe])*.?", re.DOTALL)  # GB 2312; cut anywhere
+LONGEST = 1 << 20  # bytes that are looked at
+
+
+def not_utf8(content: bytes, position: int) -> str:
+    """Return what is said of a text whose byte at ``position`` is none of UTF-8."""
+    part = content[:LONGEST]
+    if part.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return "not UTF-8 but UTF-16; convert it: iconv -f UTF-16 -t UTF-8 OLD > NEW"
+    if CHINESE.fullmatch(part):
+        return "not UTF-8 but GBK; convert it: iconv -f GBK -t UTF-8 OLD > NEW (Excel: save as CSV UTF-8)"
+    return f"not UTF-8 (byte {position}); convert it, e.g. with iconv"
+
+
+def meant(text: str) -> str:
+    """Return what to do about a text that is no JSON, where that can be told; else nothing."""
+    import orjson
+
+    part = text[:LONGEST]
+    plain = part.translate(SIGNS)
+    if plain != part:
+        with contextlib.suppress(orjson.JSONDecodeError):
+            orjson.loads(plain)
+            signs = " ".join(dict.fromkeys(sign for sign in part if ord(sign) in SIGNS))
+            return f'bad JSON: {signs} are signs of an input method or a word processor; type " : , instead'
+    with contextlib.suppress(SyntaxError, ValueError, MemoryError, RecursionError):
+        if isinstance(ast.literal_eval(part), (dict, list)):
+            return "bad JSON: it is Python's way to write a row; write JSON, as json.dumps does"
+    return ""
