@@ -62,7 +62,8 @@ def test_each_command_of_its_readme_is_one(tmp_path) -> None:
         "eval",
         "chat",
     ]
-    assert train_sh("init", "by_locale", cwd=tmp_path, LANG="zh_CN.UTF-8", LC_ALL="").status == 0
+    made = train_sh("init", "by_locale", cwd=tmp_path, LANG="zh_CN.UTF-8", LC_ALL="")
+    assert (made.status, made.out.splitlines()[0].split("：")[0]) == (0, "已在 by_locale 里创建")
     assert (tmp_path / "by_locale" / "README.md").read_text(encoding="utf-8").startswith("# 训练项目")
 
 

@@ -24,3 +24,17 @@ def test_english_unless_asked() -> None:
     assert train_sh("--modle", "x", "--lang", "en", LANG="zh_CN.UTF-8").complaints == [told]
     assert train_sh("--lang", "fr").complaints == ["train.sh: --lang fr: there are en and zh"]
     assert train_sh("--lang").complaints == ["train.sh: --lang (no value): there are en and zh"]
+
+
+@pytest.mark.parametrize(
+    ("words", "environ", "told"),
+    [
+        (("--lr", "1"), {"VENV": "/nowhere"}, "train.sh：VENV=/nowhere：没有 /nowhere/bin/python；请给一个虚拟环境"),
+        (("completion", "fish"), {}, "train.sh：completion fish：只有 bash 和 zsh 的补全脚本"),
+        (("init",), {}, "train.sh：init：应该给一个文件夹"),
+    ],
+)
+def test_set_up_and_what_needs_none_in_chinese(words, environ, told) -> None:
+    result = train_sh(*words, LANG="zh_CN.UTF-8", LC_ALL="", **environ)
+    assert (result.status, len(result.complaints)) == (2, 1)
+    assert result.complaints[0].startswith(told)

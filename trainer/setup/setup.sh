@@ -10,8 +10,20 @@ ENV_DIR=.venv # the folder that set-up fills
 # shellcheck source=trainer/setup/wheelhouse.sh
 source "$(dirname "${BASH_SOURCE[0]}")/wheelhouse.sh"
 
+# Print a message in the language that is asked for, by config/messages.tsv; in English where no Python can read that.
+say() {
+  local text=''
+  case "${KIT_LANG:-${LC_ALL:-${LC_MESSAGES:-${LANG:-}}}}" in
+    zh*)
+      text=$(PYTHONPATH=$(dirname "${BASH_SOURCE[0]}")/../.. PYTHONIOENCODING=utf-8 python3 -c \
+        'import sys; from trainer.settings.messages import in_language; print(in_language(sys.argv[1]))' "$1" 2>/dev/null) || text=''
+      ;;
+  esac
+  printf '%s\n' "${text:-$1}" >&2
+}
+
 die() {
-  printf '%s: %s\n' "$(basename "$0")" "$1" >&2
+  say "$(basename "$0"): $1"
   exit 2
 }
 
@@ -172,13 +184,13 @@ make_environment() {
   if [[ "$(cat "$ENV_DIR/kit-lock" 2>/dev/null)" != "$identity" ]]; then
     need_space "$device"
     : >"$SETUP_LOG"
-    printf 'set-up (once): %s environment in %s with %s; log: %s\n' "$device" "$ENV_DIR" "$("$base" -V)" "$SETUP_LOG" >&2
+    say "set-up (once): $device environment in $ENV_DIR with $("$base" -V); log: $SETUP_LOG"
     [[ -z "${WHEELHOUSE:-}" ]] || verify_wheelhouse "$device" "$base" stack # before .venv is touched
     make_venv "$base" "$ENV_DIR"
     if [[ -n "${WHEELHOUSE:-}" ]]; then install_wheels; else install_from_indexes "$device"; fi
     install_kit "$ENV_DIR/bin/uv" pip install --python "$ENV_DIR/bin/python"
     printf '%s\n' "$identity" >"$ENV_DIR/kit-lock"
-    printf 'set-up done in %d s\n' $((SECONDS - start)) >&2
+    say "set-up done in $((SECONDS - start)) s"
   elif ! installed "$ENV_DIR/kit-entry" pyproject.toml; then
     install_kit "$ENV_DIR/bin/uv" pip install --python "$ENV_DIR/bin/python"
   fi

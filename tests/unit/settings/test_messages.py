@@ -13,13 +13,14 @@ CHINESE = re.compile("[\u4e00-\u9fff]")
 
 
 def texts_of_the_code() -> str:
-    """All texts in the code, f-strings with what they hold left out: one string."""
+    """All texts in the code, f-strings with what they hold left out, and set-up's script: one string."""
     texts = []
     for package in ("trainer", "data", "reward"):
         for path in (ROOT / package).rglob("*.py"):
             for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
                 parts = node.values if isinstance(node, ast.JoinedStr) else [node]
                 texts.append("".join(p.value if is_text(p) else "" for p in parts))
+    texts.append((ROOT / "trainer" / "setup" / "setup.sh").read_text(encoding="utf-8"))
     return "\n".join(texts)
 
 

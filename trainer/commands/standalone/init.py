@@ -16,6 +16,7 @@ from data import arith
 from reward.support.wording import SYSTEM, expanded, reason, shown
 from trainer import ROOT
 from trainer.commands.standalone.help import language
+from trainer.settings.messages import ENV, in_language
 from trainer.user_error import UserError, fail
 
 TEMPLATES = ROOT / "config" / "project"
@@ -91,16 +92,17 @@ def folder_of(arguments: Sequence[str]) -> str:
 def main() -> int:
     """Make the folder; say what to do next."""
     try:
+        os.environ[ENV] = spoken = language(sys.argv[1:], os.environ)
         asked = folder_of(sys.argv[1:])
         folder = expanded(asked)
         train_sh = shlex.quote(str(ROOT / "train.sh"))
-        texts = files(language(sys.argv[1:], os.environ), train_sh)
+        texts = files(spoken, train_sh)
         make(folder, texts)
     except UserError as error:
         return fail(error)
     with contextlib.suppress(OSError):
-        print(f"made in {shown(folder)}: {', '.join(texts)}")
-        print(f"next, of the commands in {shown(folder / 'README.md')}:")
+        print(in_language(f"made in {shown(folder)}: {', '.join(texts)}"))
+        print(in_language(f"next, of the commands in {shown(folder / 'README.md')}:"))
         print(f"  cd {shlex.quote(shown(folder))} && {train_sh} check --config train.yaml", flush=True)
     return 0
 
