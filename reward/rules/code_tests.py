@@ -200,18 +200,21 @@ def _asserts(tests: Any, fields: dict[str, Any], extra: Extra) -> dict[str, Any]
     if entry is not None and not isinstance(entry, str):
         raise GroundTruthError(f"entry_point is {str(entry)[:60]!r}: give the name of the function, as text")
     plan = _plan(text, setup, prompt(extra), entry or "")
-    required = _required_names(f"{setup}\n{text}", plan["plan"], extra)
-    return {"tests": text, "entry_point": entry, "setup": setup, **plan, "required": required}
+    return {"tests": text, "entry_point": entry, "setup": setup, **plan, **_names(text, plan["plan"], entry, extra)}
 
 
-def _required_names(tests: str, plan: dict[str, Any], extra: Extra) -> list[str]:
-    """Return the names that the code is to define (``free_names.required_names``)."""
+def _names(text: str, plan: dict[str, Any], entry: str | None, extra: Extra) -> dict[str, list[str]]:
+    """Return the names that the code is to define, and those that it must not (``free_names``)."""
     names = {*plan["asked"], *plan["of_solution"]} - free_names.BUILTINS
-    if len(names) < 2:
-        return sorted(names)
     solution = next((str(extra[key]) for key in ("solution", "canonical_solution", "code") if extra.get(key)), "")
-    called = {source.function(node) for node in ast.walk(ast.parse(tests)) if isinstance(node, ast.Call)}
-    return sorted(free_names.required_names(names, called, solution, f"{prompt(extra)} {extra.get('messages') or ''}"))
+    read = f"{prompt(extra)} {extra.get('messages') or ''}"
+    asked = {name for name in names - {*plan["of_solution"]} if not free_names.is_library(name)}
+    withheld = free_names.withheld_names(asked - {"candidate"}, entry or "", solution, read)
+    required = names
+    if len(names) > 1:
+        called = {source.function(node) for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call)}
+        required = free_names.required_names(names, called, solution, read)
+    return {"required": sorted(required - withheld), "withheld": sorted(withheld)}
 
 
 @lru_cache(maxsize=512)

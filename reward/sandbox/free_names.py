@@ -15,7 +15,7 @@ PRELUDE = (
 )
 # Names of the standard library that have an effect when they are imported, or are no library.
 NOT_IMPORTED = {"antigravity", "this", "idlelib", "turtle", "turtledemo", "tkinter", "test", "lib2to3", "ensurepip"}
-AS_CODE = re.compile(r"(?:\bdef |\bclass |`)(\w+)|(\w+)\(")  # names that a text has as names of functions or classes
+AS_CODE = re.compile(r"(?:\bdef |\bclass |`)(\w+)|(\w+)(?:\(| = )")  # names that a text has as names of code
 ALIASES = {"np": "numpy", "numpy": "numpy"}
 
 
@@ -99,6 +99,28 @@ def required_names(names: set[str], called: set[str], solution: str, prompt: str
     as_code = {name for match in AS_CODE.finditer(prompt) for name in match.groups() if name}
     by_prompt = names & set(re.findall(r"\w+", prompt)) if names & as_code else set()  # 'stack' may be a plain word
     return by_solution or by_prompt or names & called or names
+
+
+def withheld_names(names: set[str], entry: str, solution: str, prompt: str) -> set[str]:
+    """Return the names that tests ask for, and that nothing says the code is to define: a tolerance, what is due.
+
+    Code could choose it, and pass; without it the tests fail by themselves. Where neither a solution nor a prompt has
+    any of the names, and no function is asked for, the code may be to define all of them.
+
+    Args:
+        names: what the tests take from outside and nobody gives them.
+        entry: the function that is asked for; may be empty.
+        solution: the row's own solution; may be empty.
+        prompt: what the code's author has read; may be empty.
+    """
+    try:
+        said = names & bound_anywhere(solution)
+    except (SyntaxError, ValueError, RecursionError):
+        said = set()
+    said |= names & {name for match in AS_CODE.finditer(prompt) for name in match.groups() if name}
+    said |= {name for name in names & set(re.findall(r"\w+", prompt)) if not name.islower() or "_" in name}
+    said |= names & {*re.findall(r"\w+", entry)}
+    return names - said if said or entry else set()
 
 
 def bind_missing(code: str, space: dict[str, Any]) -> None:

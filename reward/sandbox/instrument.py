@@ -192,6 +192,7 @@ def plan(tests: Tests) -> dict[str, Any]:
         **{name: sorted(getattr(tests, name)) for name in SETS},
         "handed": sorted(_handed(tests.tree)),
         "own": sorted(own_names.of_tests(tests)),
+        "placeholders": sorted(own_names.placeholders(tests)),
         "due": sorted({function.name for function in reach.due(tests.tree)}),
         "records": "\n".join(map(ast.unparse, records)),
         "run": ast.unparse(instrumented(ast.parse(ast.unparse(tests.tree)))),

@@ -47,6 +47,7 @@ class Jail:
         self._raised: dict[int, int] = {}  # id of an exception of the tests' -> its number there
         self._pending: dict[int, BaseException] = {}  # of iterators, after items that were fetched with it
         self._globals: dict[str, Any] = {}
+        self._watched: dict[str, Any] = {}  # variables of the code's that the other side knows of
         self._stdin: Any = None  # that the tests have replaced
         self._position = 0  # in it, that the other side knows of
         self._precision = getcontext().prec  # that the other side knows of
@@ -80,6 +81,8 @@ class Jail:
             reply["precision"] = self._precision = precision
         if self._stdin is not None and not self._stdin.closed and self._stdin.tell() != self._position:
             reply["stdin"] = self._position = self._stdin.tell()
+        if rebound := [name for name, value in self._watched.items() if self._globals.get(name) is not value]:
+            reply["rebound"] = rebound
         if shared := self._shared.changes(self._encode):
             reply["shared"] = shared
         if records := self._records.changes(self._encode):
@@ -96,7 +99,7 @@ class Jail:
             self._records.names = {*request.get("record_names", ())}
             return self._load(request["code"], request.get("records_source", ""), request.get("prelude", False))
         if do == "globals":
-            return self._values_of(request["names"])
+            return self._values_of(request["names"], request.get("watched", False))
         if do == "program":
             return {"value": program.run(request["code"], request["stdin"])}
         self._take_over(request)
@@ -162,11 +165,13 @@ class Jail:
             "value": {name: self._encode(self._globals[name]) for name in functions},
         }
 
-    def _values_of(self, names: list[str]) -> dict[str, Any]:
+    def _values_of(self, names: list[str], watched: bool) -> dict[str, Any]:
         """Return the values of names; the tests see what the code makes of its containers later."""
         reply: dict[str, Any] = {"value": {}, "kept": {}}
         for name in names:
-            value = self._globals[name]
+            value = self._globals.get(name)
+            if watched:
+                self._watched[name] = value
             reply["value"][name] = encoded = self._encode(value)
             if type(value) in MUTABLE and _is_small(encoded):
                 self._shared.add(f"{OF_MODULE}{name}{len(self._kept)}", value, self._encode)

@@ -8,7 +8,7 @@ from reward.sandbox import free_names, wire
 from reward.sandbox.tests_process import compare, suite
 from reward.sandbox.tests_process.errors import CodeError, OutOfTime, Unsupported, is_before_code
 from reward.sandbox.tests_process.guards import arrays
-from reward.sandbox.tests_process.own_errors import is_own, is_raised
+from reward.sandbox.tests_process.own_errors.blame import is_own, is_raised
 from reward.sandbox.tests_process.remote import Link
 
 AGAIN = 0.25  # seconds after the end of the time until the tests are told once more
@@ -63,7 +63,9 @@ def _is_own_fault(error: BaseException, job: dict[str, Any], link: Link) -> bool
     if plan is None or isinstance(error, CodeError):
         return False
     names = plan.asked - (free_names.BUILTINS - link.defined) | plan.of_solution
-    names = (names or plan.asked) | {"solution", "candidate", "check"}  # a task of MBPP asks for a function named sum
+    names = (
+        (names or plan.asked) | plan.placeholders | {"solution", "candidate", "check"}
+    )  # a task of MBPP asks for a function named sum
     setup = f"{job.get('helpers') or ''}\n{job.get('setup') or ''}"
     return is_before_code(error, setup, plan.run, names) or is_own(error, plan.run, names)
 

@@ -31,8 +31,9 @@ CALLS, REPLIES = 3, 4
 SLOW = ("numpy", "pytest", "unittest", "asyncio")
 IMPORTED = re.compile(r"^[ \t]*(?:import|from)[ \t]+([^\n#]*)", re.MULTILINE)
 # In the reason of a pass: the code has changed arguments that the tests gave it, or later what it had kept of them; has
-# returned a NaN or an infinity; a loop of the tests' with checks never went round.
+# returned a NaN or an infinity; a loop of the tests' with checks never went round; all that the code returned is empty.
 CHANGED, CHANGED_LATER, NOT_FINITE, EMPTY_LOOP = "Changed", "ChangedLater", "NotFinite", "EmptyLoop"
+ONLY_EMPTY = "OnlyEmpty"
 
 
 @dataclass(frozen=True)
@@ -127,6 +128,7 @@ def _verdict(job: dict[str, Any], link: Link) -> dict[str, Any]:
         return {"value": {"passed": False, "timeout": False, "reason": forkserver.printable(type(error).__name__)}}
     reason = CHANGED * (link.changed or link.records.changed) + CHANGED_LATER * link.changed_later
     reason += NOT_FINITE * bool(wire.NOT_FINITE) + EMPTY_LOOP * link.empty_loops
+    reason += ONLY_EMPTY * link.results.is_nothing()
     return {"value": {"passed": True, "timeout": False, "reason": reason}}
 
 

@@ -22,6 +22,7 @@ from reward.sandbox.objects import ERRORS, OBJECTS
 from reward.sandbox.operators import take
 from reward.sandbox.tests_process.errors import CodeError, OutOfTime, Unsupported, chain
 from reward.sandbox.tests_process.guards.given import Given
+from reward.sandbox.tests_process.guards.nothing import Results
 from reward.sandbox.tests_process.mirror import Mirror, encode_content, learn, plain_error, raised_error, resolve
 from reward.sandbox.tests_process.state.interpreter import InterpreterState, raise_precision
 from reward.sandbox.tests_process.state.randomness import Randomness
@@ -48,9 +49,12 @@ class Link:
         self.unsettled: dict[int, tuple[str, BaseException]] = {}  # callable -> its name, how its last call failed
         self.given = Given()
         self.empty_loops = False  # the tests have loops with checks that never went round
+        self.results = Results()
         self.errors: list[BaseException] = []  # of the code
         self.asked = 0
         self.defined: frozenset[str] = frozenset()  # names of the code's
+        self._bound: dict[str, Any] = {}  # its variables that the tests name, as they were last here
+        self._rebound: set[str] = set()  # those that are others since
         self.randomness: Randomness | None = None  # of tests that seed it
         self.interpreter: InterpreterState | None = None  # of tests that set its limits
         self.stdin = StandardInput()
@@ -105,11 +109,14 @@ class Link:
             self._learn(reply)
             raise_precision(reply.get("precision"))
             printed = reply.get("printed")
+            self.results.has_something |= bool(printed) or "callback" in reply or "shared" in reply
             if type(printed) is str and sys.stdout is not None:
                 sys.stdout.write(printed[:MOST_OUTPUT])
             if "callback" not in reply:
                 break
             self._call_back(reply)
+        if self._rebound and do != "globals":
+            self.bind_variables(sorted(self._rebound))
         if "raised" in reply:
             error = self._error(reply["raised"])
             if "cause" in reply:
@@ -146,8 +153,11 @@ class Link:
                 self.shared.share(kept, values, encode_content)
             same = reply.get("same")
             if type(same) is int and 0 <= same < len(values):
-                return after.get(same, values[same]) if self.frozen else values[same]
-            return self.value(reply.get("value"))
+                result = after.get(same, values[same]) if self.frozen else values[same]
+            else:
+                result = self.value(reply.get("value"))
+            self.results.note(result, bool(changed))
+            return result
 
     def globals(self, loaded: dict[str, Any], names: set[str]) -> dict[str, Any]:
         """Return the values of names that the code defines; functions came with the reply to its loading."""
@@ -157,12 +167,21 @@ class Link:
         functions = {name: self.value(values[name]) for name in sorted(names & values.keys())}
         return functions | self.variables(sorted(names - values.keys()))
 
-    def variables(self, names: list[str]) -> dict[str, Any]:
+    def bind_variables(self, names: list[str]) -> None:
+        """Bind names in the module of the tests to what they are in the code's, now and whenever they change there."""
+        self._rebound.clear()
+        values = self.variables(names, watched=True)
+        for name, value in values.items():
+            if name not in self._bound or self.records.space.get(name) is self._bound[name]:  # else it is the tests'
+                self.records.space[name] = value
+        self._bound |= values
+
+    def variables(self, names: list[str], watched: bool = False) -> dict[str, Any]:
         """Return what variables of the code's module hold now; containers are shared, and change with the code's."""
         if not names:
             return {}
         with self._lock:
-            reply = self.ask("globals", names=names)
+            reply = self.ask("globals", names=names, watched=watched)
         values, kept = reply.get("value"), reply.get("kept") or {}
         if type(values) is not dict or type(kept) is not dict:
             raise self._end("no answer")
@@ -266,6 +285,7 @@ class Link:
             result = self._callables[number](*args[:plain], **dict(zip(names, args[plain:], strict=True)))
             answer = {"do": "return", "value": self.encode(result)}
             self.given.add(answer["value"])
+            self.given.note_taken(number, content)
             self.unsettled.pop(number, None)
         except Unsupported:
             raise
@@ -274,6 +294,8 @@ class Link:
             if isinstance(error, AssertionError):
                 self.given.note(error, content)
                 self.unsettled[number] = (getattr(self._callables[number], "__name__", ""), error)
+            else:
+                self.given.note_refused(number, error, content)
             kind = type(error) if ERRORS.get(type(error).__name__) is type(error) else Exception
             stand_in = [kind.__name__, wire.encode((str(error),), self._keep)]
             answer = {"do": "raise", "value": {"error": stand_in}, "number": len(self.raised) - 1}
@@ -286,6 +308,7 @@ class Link:
             self.records.learn(reply.get("records") or {}, self._decode)
             if "stdin" in reply:
                 self.stdin.learn(reply["stdin"])
+            self._rebound |= {*map(str, reply.get("rebound") or ())} & self._bound.keys()
             if shared := reply.get("shared"):
                 self.changed_later |= not all(key.startswith(OF_MODULE) for key in shared)
                 self.shared.learn(shared, self._decode, encode_content)

@@ -77,7 +77,7 @@ class Runner:
         sets: list[dict[str, Any]] = [{}]
         for mark in marks:
             if mark.name == "parametrize":
-                sets = [{**one, **more} for one in sets for more in _parameters(*mark.args[:2])]
+                sets = [{**one, **more} for one in sets for more in self._parameters(*mark.args[:2])]
         self._link.empty_loops |= not sets
         for parameters in sets:
             self._refuse_fixtures(test, parameters)
@@ -92,6 +92,19 @@ class Runner:
                 raise
             if self._link.asked != asked:
                 raise CodeError("a test skips after it has asked the code") from None
+
+    def _parameters(self, names: Any, values: Any) -> list[dict[str, Any]]:
+        """Return the sets of parameters of one ``pytest.mark.parametrize``."""
+        parameters = [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
+        sets = []
+        for value in values:
+            if type(value).__name__ == "ParameterSet":  # pytest.param
+                value = value.values if len(parameters) > 1 else value.values[0]
+            row = [value] if len(parameters) == 1 else value
+            if not self._asked_before and (not hasattr(row, "__len__") or len(row) != len(parameters)):
+                raise self._link.refuse(f"the tests themselves fail: {len(parameters)} parameters, and other values")
+            sets.append(dict(zip(parameters, row, strict=True)))
+        return sets
 
     def _refuse_fixtures(self, test: Any, parameters: dict[str, Any]) -> None:
         code = test.__code__
@@ -124,14 +137,3 @@ class Runner:
             raise link.refuse("the tests expect failures")
         if not result.wasSuccessful():
             raise result.error or AssertionError("a unittest fails")
-
-
-def _parameters(names: Any, values: Any) -> list[dict[str, Any]]:
-    """Return the sets of parameters of one ``pytest.mark.parametrize``."""
-    parameters = [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
-    sets = []
-    for value in values:
-        if type(value).__name__ == "ParameterSet":  # pytest.param
-            value = value.values if len(parameters) > 1 else value.values[0]
-        sets.append(dict(zip(parameters, value if len(parameters) > 1 else [value], strict=True)))
-    return sets

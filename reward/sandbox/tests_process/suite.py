@@ -26,6 +26,7 @@ from reward.sandbox.tests_process.guards import arrays, evaluation, tolerances
 from reward.sandbox.tests_process.guards.equality import is_any_constant
 from reward.sandbox.tests_process.guards.loops import Loops
 from reward.sandbox.tests_process.mirror import Mirror
+from reward.sandbox.tests_process.own_errors.blame import is_raised
 from reward.sandbox.tests_process.remote import Link
 from reward.sandbox.tests_process.runner import Runner, finish, is_skip
 from reward.sandbox.tests_process.state import interpreter, randomness
@@ -78,6 +79,7 @@ class Plan:
     due: set[str]
     handed: set[str]
     own: set[str]
+    placeholders: set[str]
     records: str
     run: str
     entry: str
@@ -95,6 +97,7 @@ class Plan:
             due=set(plan["due"]),
             handed=set(plan["handed"]),
             own=set(plan["own"]),
+            placeholders=set(plan["placeholders"]),
             records=plan["records"],
             run=plan["run"],
             entry=job.get("entry_point") or "",
@@ -110,7 +113,7 @@ def run(job: dict[str, Any], link: Link) -> None:
         BaseException: a test fails.
     """
     plan = Plan.of(job)
-    names, code = _load(plan, job["code"], link)
+    names, code = _load(plan, job, link)
     if plan.mentioned & randomness.NAMES:
         link.randomness = randomness.Randomness(numpy=bool({*plan.modules, *plan.asked} & {"np", "numpy"}))
     if plan.mentioned & interpreter.NAMES:
@@ -129,6 +132,8 @@ def run(job: dict[str, Any], link: Link) -> None:
     space |= {instrument.FAILED: failures.note, instrument.HANDLED: failures.forget_handled}
     space |= {instrument.SWALLOWED: failures.forget_swallowed, instrument.LOOPED: loops.note}
     space.update({name: value for name, value in code.items() if name in plan.asked})
+    if "*" not in plan.of_solution:
+        link.bind_variables(sorted(name for name in plan.asked & code.keys() & names if _is_plain(code[name])))
     _libraries(plan.asked - free_names.BUILTINS - code.keys(), space)
     _solution(code, space, plan)  # the setup may import from it
     if plan.before:
@@ -155,6 +160,8 @@ def run(job: dict[str, Any], link: Link) -> None:
         raise AssertionError("a check failed, and the tests went on")
     if waiting := sorted(plan.due - entered):
         raise Unsupported(f"the tests check something in {waiting[0]}, which nothing runs to its checks")
+    if any(is_raised(error, plan.run) for error in link.given.tried()):
+        raise Unsupported("the code tries values on a function of the tests that refuses all but one by an error")
     _verify(link, plan, job, len(checked), names, code)
     link.empty_loops |= loops.is_any_empty()
 
@@ -192,7 +199,7 @@ def _verify(link: Link, plan: Plan, job: dict[str, Any], checks: int, names: set
     raise Unsupported(source_faults.NOTHING)
 
 
-def _load(plan: Plan, code: str, link: Link) -> tuple[set[str], dict[str, Any]]:
+def _load(plan: Plan, job: dict[str, Any], link: Link) -> tuple[set[str], dict[str, Any]]:
     """Load the code, and with it the classes of records that tests share; return its names and what they may use."""
     records = [ast.unparse(node) for node in plan.before if source.is_record(node)] + [plan.records] * bool(
         plan.records
@@ -201,7 +208,7 @@ def _load(plan: Plan, code: str, link: Link) -> tuple[set[str], dict[str, Any]]:
         node.name for text in records for node in ast.parse(text).body if isinstance(node, ast.ClassDef)
     }
     given = {"records_source": "\n".join(records), "record_names": sorted(link.records.names)}
-    reply = link.ask("load", code=code, **given)
+    reply = link.ask("load", code=job["code"], **given)
     names, modules = reply.get("names"), reply.get("modules")
     if type(names) is not list or type(modules) is not dict:
         raise CodeError("no answer")
@@ -213,6 +220,7 @@ def _load(plan: Plan, code: str, link: Link) -> tuple[set[str], dict[str, Any]]:
     everything = "*" in plan.of_solution or "solution" in plan.of_solution
     wanted = defined if everything else defined & (plan.mentioned | {entry})
     wanted -= _impostors(wanted, plan, entry) | ((plan.fallbacks | link.records.names) - {entry})
+    wanted -= {*job.get("withheld", ())}
     values = link.globals(reply, wanted)
     _trust(plan, values)
     for name, library in modules.items():

@@ -18,6 +18,7 @@ from tests.attacks import (
     honest_python,
     programs,
     programs_of_data_sets,
+    programs_of_gaps,
     programs_of_limits,
     programs_of_names,
     programs_of_objects,
@@ -30,12 +31,12 @@ from trainer import ROOT
 
 ATTACKS = programs.ATTACKS | programs_of_data_sets.ATTACKS | programs_of_values.ATTACKS | programs_of_limits.ATTACKS
 ATTACKS |= programs_of_own_errors.ATTACKS | programs_of_styles.ATTACKS | programs_of_names.ATTACKS
-ATTACKS |= programs_of_objects.ATTACKS
-LED_TO = programs_of_own_errors.LED_TO | programs_of_styles.LED_TO
+ATTACKS |= programs_of_objects.ATTACKS | programs_of_gaps.ATTACKS
+LED_TO = programs_of_own_errors.LED_TO | programs_of_styles.LED_TO | programs_of_gaps.LED_TO
+OWN_ERRORS = programs_of_own_errors.OWN_ERRORS | programs_of_gaps.OWN_ERRORS
 HONEST = honest_programs.HONEST | honest_python.HONEST | programs_of_data_sets.HONEST | programs_of_limits.HONEST
-HONEST |= (
-    programs_of_own_errors.HONEST | programs_of_styles.HONEST | programs_of_names.HONEST | programs_of_objects.HONEST
-)
+HONEST |= programs_of_own_errors.HONEST | programs_of_styles.HONEST | programs_of_names.HONEST
+HONEST |= programs_of_objects.HONEST | programs_of_gaps.HONEST
 UNDECIDED = programs.UNDECIDED | programs_of_limits.UNDECIDED
 UNSCORED = programs.UNSCORED | programs_of_data_sets.UNSCORED
 
@@ -149,9 +150,9 @@ def test_tests_that_fail_by_themselves_leave_code_unscored(name) -> None:
 
 
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="before, Python tells no more than the line of an error")
-@pytest.mark.parametrize("name", programs_of_own_errors.OWN_ERRORS)
+@pytest.mark.parametrize("name", OWN_ERRORS)
 def test_an_error_in_the_tests_own_words_leaves_right_code_unscored(name) -> None:
-    tests = programs_of_own_errors.OWN_ERRORS[name]
+    tests = OWN_ERRORS[name]
     result = grade(RIGHT, tests, {})
     assert (result["score"], result["unscored"]) == (0.0, 1.0)
     missing = grade("pass", tests, {})
@@ -169,6 +170,12 @@ def test_an_error_that_the_code_may_have_led_to_scores_0(name) -> None:
     code, tests = LED_TO[name]
     result = grade(code, tests, {})
     assert (result["score"], result["unscored"]) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize("name", programs_of_gaps.NO_VERDICT)
+def test_a_pass_of_which_no_test_decides_is_unscored(name) -> None:
+    result = grade(*programs_of_gaps.NO_VERDICT[name])
+    assert (result["score"], result["unscored"]) == (0.0, 1.0)
 
 
 @pytest.mark.parametrize("name", programs_of_styles.NOT_SCORED)

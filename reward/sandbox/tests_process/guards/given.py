@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 MOST_OF_A_RANGE = 1 << 16
+MOST_REFUSED = 16  # values that a callback may refuse by an error before the only one that it takes
 
 
 class Given:
@@ -18,6 +19,8 @@ class Given:
     def __init__(self) -> None:
         self._calls: list[list[Any]] = []
         self.unsought: list[BaseException] = []  # failed checks of callbacks, on values that the tests had not given
+        self._refused: dict[int, tuple[set[str], BaseException]] = {}  # callback -> what else it did not take, an error
+        self._taken: dict[int, set[str]] = {}  # callback -> what it did
 
     @contextmanager
     def call(self, values: list[Any]) -> Iterator[None]:
@@ -32,6 +35,24 @@ class Given:
         """Note a failed check of a callback, of which the code has chosen the arguments."""
         if not self._has(values):
             self.unsought.append(error)
+
+    def note_refused(self, callback: int, error: BaseException, values: Any) -> None:
+        """Note an error of a callback that is no failed check, where the code has chosen the arguments."""
+        refused, _ = self._refused.setdefault(callback, (set(), error))
+        if len(refused) <= MOST_REFUSED and not self._has(values):
+            refused.add(json.dumps(values))
+
+    def note_taken(self, callback: int, values: Any) -> None:
+        """Note arguments with which a callback has returned."""
+        taken = self._taken.setdefault(callback, set())
+        if callback in self._refused and len(taken) < 2:
+            taken.add(json.dumps(values))
+
+    def tried(self) -> Iterator[BaseException]:
+        """Yield errors of callbacks on which the code has tried many values, of which one was good."""
+        for callback, (refused, error) in self._refused.items():
+            if len(refused) > MOST_REFUSED and len(self._taken.get(callback, ())) == 1:
+                yield error
 
     def add(self, value: Any) -> None:
         """Note what a callback has returned."""

@@ -9,7 +9,7 @@ import importlib
 from collections.abc import Iterable
 
 from reward.sandbox.free_names import is_library
-from reward.sandbox.source import Function, Tests, is_stub
+from reward.sandbox.source import Function, Tests, function, is_stub
 
 
 def of_tests(tests: Tests) -> set[str]:
@@ -18,7 +18,7 @@ def of_tests(tests: Tests) -> set[str]:
     One of ``from math import *`` is not among them where the tests ask for nothing else: it is what they test.
     """
     bodies = [ast.parse(tests.setup).body, tests.tree.body]
-    names = bound(bodies)
+    names = bound(bodies) | (_bound_to_none(bodies) - placeholders(tests))
     return names if tests.free - names else names - starred(bodies)
 
 
@@ -34,9 +34,24 @@ def bound(bodies: Iterable[list[ast.stmt]]) -> set[str]:
             names |= {alias.asname or alias.name for alias in node.names}
             names |= of_library(node.module or "") if "*" in names else set()
         elif isinstance(node, (ast.Assign, ast.AnnAssign)) and not _is_none(node.value):
-            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            names |= {part.id for target in targets for part in ast.walk(target) if isinstance(part, ast.Name)}
+            names |= _targets(node)
     return names - {"*"}
+
+
+def placeholders(tests: Tests) -> set[str]:
+    """Return the names that tests bind to None at the top, and call: the code is to define them."""
+    called = {function(node) for node in tests.nodes if isinstance(node, ast.Call)}
+    return _bound_to_none([ast.parse(tests.setup).body, tests.tree.body]) & called
+
+
+def _bound_to_none(bodies: Iterable[list[ast.stmt]]) -> set[str]:
+    nodes = [node for body in bodies for node in body if isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value]
+    return {name for node in nodes if _is_none(node.value) for name in _targets(node)}
+
+
+def _targets(node: ast.Assign | ast.AnnAssign) -> set[str]:
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+    return {part.id for target in targets for part in ast.walk(target) if isinstance(part, ast.Name)}
 
 
 def starred(bodies: Iterable[list[ast.stmt]]) -> set[str]:

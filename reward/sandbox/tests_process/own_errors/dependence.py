@@ -1,15 +1,15 @@
-"""Errors in the tests' own words: ``f(cases[3])`` of three cases fails whatever the code is, and says nothing of it.
+"""Which expressions of the tests depend on the code.
 
 An expression of the tests depends on the code where data or control may come to it from there. This is asked of names
 alone, in all scopes at once, so it says yes too often: such an error is held against the code, as any is.
 """
 
 import ast
-from collections.abc import Iterator, Sequence
-from types import TracebackType
+from collections.abc import Sequence
 
+from reward.sandbox.free_names import BUILTINS
 from reward.sandbox.source import Function, function, shallow, walk, yields
-from reward.sandbox.tests_process.errors import FILES, CodeError, Unsupported
+from reward.sandbox.tests_process.own_errors.immutable import Immutable
 
 # What the code can write to or call without being given it, and what hides names.
 CHANNELS = frozenset(
@@ -21,6 +21,12 @@ CHANNELS = frozenset(
     }
 )
 BUILDERS = {"__init__", "__post_init__"}  # which a call of their class calls
+# Library functions that keep what they are given, and those that hand its items to a function.
+KEEPERS = {"partial", "partialmethod"}
+BY_ITEMS = {
+    *("map", "filter", "sorted", "min", "max", "reduce", "starmap", "accumulate", "groupby", "takewhile", "dropwhile"),
+}
+ASKERS = ("isinstance", "issubclass", "callable", "hasattr", "assertIs", "assertEqual", "assertNot")
 EXITS = (ast.Break, ast.Continue, ast.Return, ast.Raise)
 SCOPES = (*Function, ast.Lambda, ast.Module, ast.ClassDef)
 
@@ -34,9 +40,13 @@ class Dependence:
     """
 
     def __init__(self, tree: ast.Module, names: set[str]) -> None:
+        self._immutable = Immutable(tree)
         self._parents = {id(child): node for node in walk(tree) for child in ast.iter_child_nodes(node)}
         self._nodes = [*walk(tree)]
         self.names = {*names, *CHANNELS}
+        imports = (node for node in self._nodes if isinstance(node, (ast.Import, ast.ImportFrom)))
+        imported = {alias.asname or alias.name.split(".")[0] for node in imports for alias in node.names}
+        self._libraries = imported - self.names
         callees = {id(node.func) for node in self._nodes if isinstance(node, ast.Call)}
         self._handed = {  # functions that somebody else may call, how often is not known
             _name(node)
@@ -47,6 +57,8 @@ class Dependence:
         self._handed |= {node.name for node in functions if node.name.startswith("__")} - BUILDERS  # by operators
         classes = [node for node in self._nodes if isinstance(node, ast.ClassDef)]
         self._methods = {inner.name for node in classes for inner in node.body if isinstance(inner, Function)}
+        self._functions = {node.name: node for node in functions}
+        self._code = frozenset(names)
         size = -1
         while size != len(self.names):
             size = len(self.names)
@@ -142,7 +154,7 @@ class Dependence:
             self.names |= names
         elif value and names & self.names:  # a name more of what the code can change
             is_item = isinstance(node, (ast.For, ast.AsyncFor, ast.comprehension))
-            self.names |= {f"{name}[]" for name in _bound(value)} if is_item else _given(value)
+            self.names |= self._items(_bound(value)) if is_item else self._given(value)
 
     def _is_tried(self, node: ast.AST) -> bool:
         """Whether a ``try`` stands around a node, in which the code may raise."""
@@ -171,9 +183,56 @@ class Dependence:
         if isinstance(node.func, ast.Attribute) and self.has(node.func.value) and node.func.attr in self._methods:
             self.names.add("self")
         if isinstance(node.func, ast.Attribute) and (depends or self.decides(node)):  # items.append(f(1))
-            self.names |= _bound(node.func.value)
+            self.names |= _bound(node.func.value) - self._libraries
         if self.has(node.func):  # which may change what it is given, or is to change it
-            self.names |= {name for argument in given for name in _given(argument)}
+            self.names |= {name for argument in given for name in self._given(argument)}
+        elif self._is_handed_code(given) and not function(node).startswith(ASKERS):  # map(f, xs)
+            changed = {name for argument in given for name in self._given(argument)}
+            self.names |= self._items({name.removesuffix("[]") for name in changed}) if _is_by_items(node) else changed
+
+    def _is_handed_code(self, given: Sequence[ast.AST]) -> bool:
+        """Whether a function of the code's, or one of the tests' that depends on it, is given in a call."""
+        functions = self._code | (self._functions.keys() & self.names)
+        return any(isinstance(part, (ast.Name, ast.Attribute)) and _name(part) in functions for part in given)
+
+    def _given(self, node: ast.AST) -> set[str]:
+        """Return the names of what a function is given that it can change; of ``xs[0]`` it has an item."""
+        if isinstance(node, (ast.Name, ast.Attribute)):
+            return _bound(node) - self._immutable.values - self._libraries
+        if isinstance(node, (ast.List, ast.Tuple, ast.Set, ast.Dict)):
+            return {name for inner in ast.iter_child_nodes(node) for name in self._given(inner)}
+        if isinstance(node, ast.Subscript):
+            return self._items(_bound(node.value))
+        if isinstance(node, ast.Call) and self._keeps(node):
+            parts = [*node.args, *(keyword.value for keyword in node.keywords)]
+            return self._kept(function(node)).union(*map(self._given, parts))
+        functions = {id(inner.func) for inner in ast.walk(node) if isinstance(inner, ast.Call)}
+        return self._items({_name(inner) for inner in ast.walk(node) if id(inner) not in functions} - {"self", "cls"})
+
+    def _items(self, names: set[str]) -> set[str]:
+        """Return what stands for the items of containers that can be changed."""
+        return {f"{name}[]" for name in names - self._immutable.items - self._immutable.values - self._libraries - {""}}
+
+    def _keeps(self, call: ast.Call) -> bool:
+        """Whether what a call returns may hold what it is given: an object of the tests', a ``partial``."""
+        name = function(call)
+        is_own = name in self._methods if isinstance(call.func, ast.Attribute) else name not in BUILTINS
+        return name in KEEPERS or (is_own and name not in self._libraries)
+
+    def _kept(self, name: str) -> set[str]:
+        """Return the containers in which a function of the tests' keeps what it returns as well."""
+        if (node := self._functions.get(name)) is None:
+            return set()
+        results = (inner.value for inner in walk(node) if isinstance(inner, ast.Return) and inner.value)
+        returned = {name for value in results for name in _bound(value)}
+        places: set[str] = set()
+        for inner in walk(node):
+            if isinstance(inner, ast.Call) and isinstance(inner.func, ast.Attribute):
+                places |= _bound(inner.func.value) if returned & {*map(_name, inner.args)} else set()
+            elif isinstance(inner, ast.Assign) and returned & _bound(inner.value):
+                parts = (target.value for target in inner.targets if isinstance(target, (ast.Subscript, ast.Attribute)))
+                places |= {name for part in parts for name in _bound(part)}
+        return places - self._libraries
 
     def _members(self, name: str) -> set[str]:
         """Return what objects of a class are made of, and ``self`` where it is derived from others."""
@@ -210,78 +269,9 @@ def _bound(node: ast.AST | None) -> set[str]:
     return {_name(inner) for inner in walk(node)} - {"", "self", "cls"} if node is not None else set()
 
 
-def _given(node: ast.AST) -> set[str]:
-    """Return the names of what a function is given that it can change; of ``xs[0]`` it has an item."""
-    if isinstance(node, (ast.Name, ast.Attribute)):
-        return _bound(node)
-    if isinstance(node, (ast.List, ast.Tuple, ast.Set, ast.Dict, ast.Starred)):
-        return {name for inner in ast.iter_child_nodes(node) for name in _given(inner)}
-    if isinstance(node, ast.Subscript):
-        return {f"{name}[]" for name in _bound(node.value)}
-    functions = {id(inner.func) for inner in ast.walk(node) if isinstance(inner, ast.Call)}
-    return {
-        f"{name}[]"
-        for inner in ast.walk(node)
-        if id(inner) not in functions
-        for name in {_name(inner)} - {"", "self", "cls"}
-    }
+def _is_by_items(call: ast.Call) -> bool:
+    return function(call) in BY_ITEMS
 
 
 def _parameters(node: ast.FunctionDef | ast.AsyncFunctionDef) -> set[str]:
     return {inner.arg for inner in ast.walk(node.args) if isinstance(inner, ast.arg)} - {"self", "cls"}
-
-
-def is_own(error: BaseException, tests: str, names: set[str]) -> bool:
-    """Whether an error came of an expression of the tests' on which the code has no influence.
-
-    Args:
-        error: that ended the tests, not raised by the code.
-        tests: source as it was run.
-        names: that are the code's, or stand for it.
-    """
-    is_verdict = isinstance(error, (AssertionError, CodeError, Unsupported))
-    if not isinstance(error, Exception) or is_verdict or isinstance(error, MemoryError):  # what it returned may fill it
-        return False
-    tree = ast.parse(tests)
-    places = [_node(tree, *span) for span in _spans(error.__traceback__)]
-    if not places or None in places or isinstance(places[-1], ast.Raise):  # which is a verdict
-        return False
-    dependence = Dependence(tree, names)
-    return not dependence.fails_in(places[-1]) and not any(map(dependence.decides, places))  # type: ignore[arg-type]
-
-
-def is_raised(error: BaseException, tests: str) -> bool:
-    """Whether a statement of the tests' raised an error by itself."""
-    tree = ast.parse(tests)
-    places = [_node(tree, *span) for span in _spans(error.__traceback__)]
-    return bool(places) and isinstance(places[-1], ast.Raise) and places[-1].exc is not None
-
-
-def _spans(trace: TracebackType | None) -> Iterator[tuple[int | None, int | None, int | None, int | None]]:
-    """Yield where in the tests' source each of their frames was; nothing before Python 3.11, which tells lines."""
-    while trace is not None:
-        code = trace.tb_frame.f_code
-        if code.co_filename == FILES[1] and hasattr(code, "co_positions"):
-            yield [*code.co_positions()][trace.tb_lasti // 2]
-        trace = trace.tb_next
-
-
-def _node(tree: ast.AST, line: int | None, end: int | None, column: int | None, last: int | None) -> ast.AST | None:
-    """Return the smallest expression of a span; of a target, what is bound to it."""
-    spans = [
-        node
-        for node in ast.walk(tree)
-        if isinstance(node, (ast.expr, ast.stmt))
-        and (node.lineno, node.col_offset) <= (line or 0, column or 0)
-        and (node.end_lineno or 0, node.end_col_offset or 0) >= (end or 0, last or 0)
-    ]
-    if None in (line, end, column, last) or not spans:
-        return None
-    is_target = isinstance(getattr(spans[-1], "ctx", None), (ast.Store, ast.Del))
-    if not is_target:
-        return spans[-1]
-    statement = [node for node in spans if isinstance(node, ast.stmt)][-1]
-    if isinstance(spans[-1], (ast.Subscript, ast.Attribute)):  # xs[f(1)] = 5 fails by its key
-        return statement
-    value = getattr(statement, "iter", None) or getattr(statement, "value", None)
-    return value if isinstance(value, ast.expr) else statement
