@@ -200,7 +200,13 @@ def _asserts(tests: Any, fields: dict[str, Any], extra: Extra) -> dict[str, Any]
     if entry is not None and not isinstance(entry, str):
         raise GroundTruthError(f"entry_point is {str(entry)[:60]!r}: give the name of the function, as text")
     plan = _plan(text, setup, prompt(extra), entry or "")
-    return {"tests": text, "entry_point": entry, "setup": setup, **plan, **_names(text, plan["plan"], entry, extra)}
+    return {
+        "tests": text,
+        "entry_point": entry,
+        "setup": setup,
+        **plan,
+        **_names(f"{setup}\n{text}", plan["plan"], entry, extra),
+    }
 
 
 def _names(text: str, plan: dict[str, Any], entry: str | None, extra: Extra) -> dict[str, list[str]]:
@@ -209,11 +215,9 @@ def _names(text: str, plan: dict[str, Any], entry: str | None, extra: Extra) -> 
     solution = next((str(extra[key]) for key in ("solution", "canonical_solution", "code") if extra.get(key)), "")
     read = f"{prompt(extra)} {extra.get('messages') or ''}"
     asked = {name for name in names - {*plan["of_solution"]} if not free_names.is_library(name)}
-    withheld = free_names.withheld_names(asked - {"candidate"}, entry or "", solution, read)
-    required = names
-    if len(names) > 1:
-        called = {source.function(node) for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call)}
-        required = free_names.required_names(names, called, solution, read)
+    called = {source.function(node) for node in source.walk(ast.parse(text)) if isinstance(node, ast.Call)}
+    withheld = free_names.withheld_names(asked - {"candidate"}, called, entry or "", solution, read)
+    required = free_names.required_names(names, called, solution, read)
     return {"required": sorted(required - withheld), "withheld": sorted(withheld)}
 
 

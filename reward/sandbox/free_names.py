@@ -101,7 +101,7 @@ def required_names(names: set[str], called: set[str], solution: str, prompt: str
     return by_solution or by_prompt or names & called or names
 
 
-def withheld_names(names: set[str], entry: str, solution: str, prompt: str) -> set[str]:
+def withheld_names(names: set[str], called: set[str], entry: str, solution: str, prompt: str) -> set[str]:
     """Return the names that tests ask for, and that nothing says the code is to define: a tolerance, what is due.
 
     Code could choose it, and pass; without it the tests fail by themselves. Where neither a solution nor a prompt has
@@ -109,6 +109,7 @@ def withheld_names(names: set[str], entry: str, solution: str, prompt: str) -> s
 
     Args:
         names: what the tests take from outside and nobody gives them.
+        called: those that they call: a plain word of the prompt may be a function's name.
         entry: the function that is asked for; may be empty.
         solution: the row's own solution; may be empty.
         prompt: what the code's author has read; may be empty.
@@ -118,7 +119,9 @@ def withheld_names(names: set[str], entry: str, solution: str, prompt: str) -> s
     except (SyntaxError, ValueError, RecursionError):
         said = set()
     said |= names & {name for match in AS_CODE.finditer(prompt) for name in match.groups() if name}
-    said |= {name for name in names & set(re.findall(r"\w+", prompt)) if not name.islower() or "_" in name}
+    said |= {
+        name for name in names & set(re.findall(r"\w+", prompt)) if name in called or not name.islower() or "_" in name
+    }
     said |= names & {*re.findall(r"\w+", entry)}
     return names - said if said or entry else set()
 

@@ -8,6 +8,7 @@ import ast
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from reward.rules.decoys import arguments
 from reward.sandbox.source import Tests, forbids, function
 from reward.support.errors import GraderFailed
 
@@ -27,6 +28,9 @@ def verdict(passed: "TestResult", job: dict[str, Any]) -> "TestResult":
     Raises:
         GraderFailed: a check lets that pass without asking for it.
     """
+    row = (job["tests"], job["setup"], job["helpers"], job["entry_point"] or "")
+    if arguments.MARK in passed.reason and arguments.looks_at_arguments(*row):
+        return passed
     if check := weak_check(job["tests"]):
         raise GraderFailed(f"all that the code returned is empty, which {check[:80]!r} lets pass")
     return passed

@@ -15,25 +15,17 @@ from typing import Any
 from reward.sandbox import wire
 from reward.sandbox.code_process import program
 from reward.sandbox.code_process.callbacks import Callback, CallbackIterator
+from reward.sandbox.code_process.kept_objects import KeptObjects
 from reward.sandbox.code_process.operations import OPERATIONS, import_all, restore, set_interpreter
 from reward.sandbox.code_process.printed import Printed
 from reward.sandbox.copies import streams
 from reward.sandbox.copies.records import LARGEST_SHARED, OF_MODULE, Records, SharedContainers
 from reward.sandbox.free_names import bind_missing
-from reward.sandbox.objects import ERRORS, base_name
-from reward.sandbox.operators import OPERATORS as FORWARDED
+from reward.sandbox.objects import ERRORS
 from reward.sandbox.wire import is_name
 
 MOST_PRINTED = 1 << 20  # characters of what one call prints
 MUTABLE = (list, dict, set, bytearray, deque, streams.Text, streams.Bytes)
-VALUE_OF: dict[type, Any] = {  # the plain value of an object of a class that is derived from a built-in one
-    int: lambda value: int.__add__(value, 0),
-    float: lambda value: float.__add__(value, 0.0) if value else float.__abs__(value),
-    str: lambda value: str.__str__(value) if type(value) is str else "".join(str.__iter__(value)),
-    bytes: lambda value: bytes(bytes.__iter__(value)),
-    tuple: lambda value: tuple(tuple.__iter__(value)),
-    frozenset: lambda value: frozenset(frozenset.__iter__(value)),
-}
 
 
 class Jail:
@@ -41,10 +33,6 @@ class Jail:
 
     def __init__(self, calls: int, replies: int) -> None:
         self._calls, self._replies = os.fdopen(calls, "rb"), replies
-        self._kept: list[Any] = []
-        self._numbers: dict[int, int] = {}  # id -> number; what is kept stays alive
-        self._classes: dict[str, Any] = {}  # descriptions that the other side has not seen
-        self._raised: dict[int, int] = {}  # id of an exception of the tests' -> its number there
         self._pending: dict[int, BaseException] = {}  # of iterators, after items that were fetched with it
         self._globals: dict[str, Any] = {}
         self._watched: dict[str, Any] = {}  # variables of the code's that the other side knows of
@@ -52,6 +40,7 @@ class Jail:
         self._position = 0  # in it, that the other side knows of
         self._precision = getcontext().prec  # that the other side knows of
         self._records = Records("c")
+        self._objects = KeptObjects(self._records)
         self._shared = SharedContainers()
 
     def serve(self) -> None:
@@ -69,9 +58,9 @@ class Jail:
             reply = import_all(request["names"]) if request["do"] == "import" else self._do(request)
         except BaseException as error:
             cause = getattr(error, "__cause__", None)
-            reply = {"raised": self._encode_error(error)}
-            if cause is not None and id(error) not in self._raised:
-                reply["cause"] = self._encode_error(cause)
+            reply = {"raised": self._objects.encode_error(error)}
+            if cause is not None and id(error) not in self._objects.raised:
+                reply["cause"] = self._objects.encode_error(cause)
         self._reply(reply)
 
     def _reply(self, reply: dict[str, Any]) -> None:
@@ -83,12 +72,12 @@ class Jail:
             reply["stdin"] = self._position = self._stdin.tell()
         if rebound := [name for name, value in self._watched.items() if self._globals.get(name) is not value]:
             reply["rebound"] = rebound
-        if shared := self._shared.changes(self._encode):
+        if shared := self._shared.changes(self._objects.encode):
             reply["shared"] = shared
-        if records := self._records.changes(self._encode):
+        if records := self._records.changes(self._objects.encode):
             reply["records"] = records
-        if self._classes:
-            reply["classes"], self._classes = self._classes, {}
+        if self._objects.classes:
+            reply["classes"], self._objects.classes = self._objects.classes, {}
         data = wire.pack(reply)
         while data:
             data = data[os.write(self._replies, data) :]
@@ -107,8 +96,8 @@ class Jail:
         plain = len(values) - len(request["names"])
         kwargs = dict(zip(request["names"], values[plain:], strict=True))
         if do == "next":
-            return {"value": {"list": [self._encode(item) for item in self._next(*values)]}}
-        given = self._records.reach(values, self._encode)
+            return {"value": {"list": [self._objects.encode(item) for item in self._next(*values)]}}
+        given = self._records.reach(values, self._objects.encode)
         value = OPERATIONS[do](*values[:plain], **kwargs)
         self._records.mention_again(given)
         reply: dict[str, Any] = {}
@@ -116,18 +105,18 @@ class Jail:
             if isinstance(after, MUTABLE) or type(after).__name__ == "ndarray":
                 if after is value:
                     reply["same"] = number
-                if id(after) in self._numbers or self._shared.key(after):
+                if id(after) in self._objects.numbers or self._shared.key(after):
                     continue
-                if (now := self._encode(after)) != request["values"][number]:
+                if (now := self._objects.encode(after)) != request["values"][number]:
                     reply.setdefault("changed", {})[str(number)] = now
                 # ``values``, ``after`` and the argument of this call hold it, the other two where they do
                 holders = 3 + (number >= plain) + (after is value)
                 if sys.getrefcount(after) > holders and not self._shared.is_full() and _is_small(now):
-                    self._kept.append(after)
-                    self._shared.add(str(len(self._kept)), after, self._encode)
-                    reply.setdefault("kept", {})[str(number)] = str(len(self._kept))
+                    self._objects.kept.append(after)
+                    self._shared.add(str(len(self._objects.kept)), after, self._objects.encode)
+                    reply.setdefault("kept", {})[str(number)] = str(len(self._objects.kept))
         if "same" not in reply:
-            reply["value"] = self._encode(value)
+            reply["value"] = self._objects.encode(value)
         return reply
 
     def _take_over(self, request: dict[str, Any]) -> None:
@@ -162,7 +151,7 @@ class Jail:
         return {
             "names": names,
             "modules": modules,
-            "value": {name: self._encode(self._globals[name]) for name in functions},
+            "value": {name: self._objects.encode(self._globals[name]) for name in functions},
         }
 
     def _values_of(self, names: list[str], watched: bool) -> dict[str, Any]:
@@ -172,10 +161,10 @@ class Jail:
             value = self._globals.get(name)
             if watched:
                 self._watched[name] = value
-            reply["value"][name] = encoded = self._encode(value)
+            reply["value"][name] = encoded = self._objects.encode(value)
             if type(value) in MUTABLE and _is_small(encoded):
-                self._shared.add(f"{OF_MODULE}{name}{len(self._kept)}", value, self._encode)
-                self._kept.append(value)
+                self._shared.add(f"{OF_MODULE}{name}{len(self._objects.kept)}", value, self._objects.encode)
+                self._objects.kept.append(value)
                 if key := self._shared.key(value):
                     reply["kept"][name] = key
         return reply
@@ -200,80 +189,14 @@ class Jail:
         if "records" in request:
             self._records.learn(request["records"], self._decode)
         if "shared" in request:
-            self._shared.learn(request["shared"], self._decode, self._encode)
-
-    def _encode(self, value: Any) -> Any:
-        return wire.encode(value, self._keep)
-
-    def _keep(self, value: Any, depth: int) -> Any:
-        if isinstance(value, Callback):
-            return {"callback": value.number}
-        if self._records.names and self._records.name(value if isinstance(value, type) else type(value)):
-            return self._records.mention(value)
-        if isinstance(value, (streams.Text, streams.Bytes)) and (stream := streams.encode(value)):
-            return stream
-        if isinstance(value, type):
-            return {"error_type": value.__name__} if value in ERRORS.values() else {"class": self._class(value)}
-        if ERRORS.get(type(value).__name__) is type(value):
-            return {"error": [type(value).__name__, self._args(value, depth)]}
-        kind = self._class(type(value))
-        number = self._numbers.get(id(value))
-        if number is not None:
-            return {"remote": [number, kind, self._plain(value, depth)]}
-        return {"remote": [self._number(value), kind, self._plain(value, depth)]}
-
-    def _plain(self, value: Any, depth: int) -> Any:
-        """Return what the stand-in is made of: a plain value, an exception's arguments and text, or nothing."""
-        for kind, plain in VALUE_OF.items():
-            if isinstance(value, kind):
-                return wire.encode(plain(value), self._keep, depth - 1)
-        if isinstance(value, BaseException):
-            return {"tuple": [self._args(value, depth), _text(value)]}
-        return None
-
-    def _args(self, error: BaseException, depth: int) -> Any:
-        try:
-            return wire.encode(tuple(error.args), self._keep, depth - 1)
-        except wire.WireError:
-            return {"tuple": [_text(error)]}
-
-    def _class(self, kind: type) -> int:
-        """Return the number of a class; describe it where the other side does not know it."""
-        if (number := self._numbers.get(id(kind))) is not None:
-            return number
-        parents = [self._class(base) for base in kind.__bases__ if base.__module__ == "solution"]
-        number = self._number(kind)
-        mro = type.mro(kind)
-        base = next((name for ancestor in mro for name in [base_name(ancestor)] if name), "object")
-        forwarded = [name for name in FORWARDED if any(name in ancestor.__dict__ for ancestor in mro)]
-        if "__getitem__" in forwarded and "__iter__" not in forwarded:
-            forwarded.append("__iter__")
-        self._classes[str(number)] = [kind.__name__, parents, base, forwarded]
-        return number
-
-    def _number(self, value: Any) -> int:
-        self._kept.append(value)
-        self._numbers[id(value)] = len(self._kept) - 1
-        return len(self._kept) - 1
-
-    def _encode_error(self, error: BaseException) -> Any:
-        if id(error) in self._raised:
-            return {"again": self._raised[id(error)]}
-        try:
-            if isinstance(error, (StopIteration, StopAsyncIteration)):  # would end a loop of the tests
-                return {"error": ["RuntimeError", {"tuple": [type(error).__name__]}]}
-            if isinstance(error, (Exception, SystemExit)):
-                return self._encode(error)
-        except BaseException:  # of the exception's own
-            pass
-        return f"{type(error).__name__}: {_text(error)}"[:500]
+            self._shared.learn(request["shared"], self._decode, self._objects.encode)
 
     def _decode(self, data: Any) -> Any:
         return wire.decode(data, self._resolve)
 
     def _resolve(self, tag: str, content: Any, depth: int) -> Any:
         if tag == "kept":
-            return self._kept[content]
+            return self._objects.kept[content]
         if tag == "callback":
             return Callback(self, *content)
         if tag == "iterator":
@@ -300,7 +223,7 @@ class Jail:
 
     def call_back(self, number: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call a function of the tests'; do what it asks in the meantime."""
-        values = [self._encode(value) for value in (*args, *kwargs.values())]
+        values = [self._objects.encode(value) for value in (*args, *kwargs.values())]
         self._reply({"callback": number, "args": values, "names": list(kwargs)})
         while line := self._calls.readline():
             request = wire.unpack(line)
@@ -309,8 +232,8 @@ class Jail:
                 return self._decode(request["value"])
             if request["do"] == "raise":
                 error = self._decode(request["value"])
-                self._raised[id(error)] = request["number"]
-                self._kept.append(error)
+                self._objects.raised[id(error)] = request["number"]
+                self._objects.kept.append(error)
                 raise error
             self._answer(request)
         os._exit(0)
@@ -319,10 +242,3 @@ class Jail:
 def _is_small(content: Any) -> bool:
     """Whether a container may be looked at with each message."""
     return len(json.dumps(content)) <= LARGEST_SHARED
-
-
-def _text(error: BaseException) -> str:
-    try:
-        return str(error)[:500]
-    except BaseException:
-        return ""

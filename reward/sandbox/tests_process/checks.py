@@ -5,11 +5,11 @@ import signal
 from typing import Any
 
 from reward.sandbox import free_names, wire
-from reward.sandbox.tests_process import compare, suite
+from reward.sandbox.tests_process import compare, suite, visible_names
 from reward.sandbox.tests_process.errors import CodeError, OutOfTime, Unsupported, is_before_code
 from reward.sandbox.tests_process.guards import arrays
+from reward.sandbox.tests_process.link.remote import Link
 from reward.sandbox.tests_process.own_errors.blame import is_own, is_raised
-from reward.sandbox.tests_process.remote import Link
 
 AGAIN = 0.25  # seconds after the end of the time until the tests are told once more
 
@@ -57,7 +57,7 @@ def run(job: dict[str, Any], link: Link) -> None:
 
 def _is_own_fault(error: BaseException, job: dict[str, Any], link: Link) -> bool:
     """Whether tests fail by themselves, whatever the code is."""
-    plan = suite.Plan.of(job) if job.get("inputs") is None else None
+    plan = visible_names.Plan.of(job) if job.get("inputs") is None else None
     if isinstance(error, (ImportError, NameError)) and not (plan and is_raised(error, plan.run)):
         return not _is_missing(error, job, link)
     if plan is None or isinstance(error, CodeError):
@@ -82,7 +82,7 @@ def _is_missing(error: BaseException, job: dict[str, Any], link: Link) -> bool:
         return False
     if entry:
         return bool(name == entry)
-    asked = suite.Plan.of(job).asked
+    asked = visible_names.Plan.of(job).asked
     wanted = set(job.get("required", asked))
     return name in asked and (name in wanted or not wanted <= link.defined)
 

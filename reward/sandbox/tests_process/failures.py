@@ -12,7 +12,7 @@ from reward.sandbox import instrument, wire
 from reward.sandbox.objects import OBJECTS
 from reward.sandbox.tests_process.guards import tolerances
 from reward.sandbox.tests_process.guards.loops import Loops
-from reward.sandbox.tests_process.remote import Link
+from reward.sandbox.tests_process.link.remote import Link
 
 SIZED = (list, tuple, str, bytes, bytearray, set, frozenset, dict, deque, range, *wire.VIEWS)
 ORDERS: tuple[Callable[[Any, Any], Any], ...] = (operator.lt, operator.le, operator.gt, operator.ge)

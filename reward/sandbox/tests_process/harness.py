@@ -23,7 +23,7 @@ from reward.sandbox import free_names, lockdown, wire
 from reward.sandbox.code_process.jail import Jail
 from reward.sandbox.tests_process import checks, folders
 from reward.sandbox.tests_process.errors import OutOfTime, Unsupported
-from reward.sandbox.tests_process.remote import Link
+from reward.sandbox.tests_process.link.remote import Link
 from reward.worker_pool import forkserver, parent_death
 
 CALLS, REPLIES = 3, 4

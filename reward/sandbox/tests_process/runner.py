@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from reward.sandbox.tests_process.errors import CodeError
-from reward.sandbox.tests_process.mirror import Mirror
-from reward.sandbox.tests_process.remote import Link
+from reward.sandbox.tests_process.link.mirror import Mirror
+from reward.sandbox.tests_process.link.remote import Link
 
 
 def finish(result: Any) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 
 from reward.sandbox.objects import OBJECTS
 from reward.sandbox.tests_process.errors import CodeError
-from reward.sandbox.tests_process.remote import Link
+from reward.sandbox.tests_process.link.remote import Link
 
 PURE = ("abs", "min", "max", "sum", "len", "int", "float", "str", "bool", "round", "sorted", "range", "pow", "divmod")
 DISPLAYS = ("list", "tuple", "set", "frozenset", "dict", "complex")

@@ -7,18 +7,18 @@ from reward.sandbox.objects import OBJECTS
 
 
 class Results:
-    """What the code has returned so far, or done else: anything at all, anything that is empty."""
+    """What the code has returned so far, anything that is empty or not, or has told the tests by other ways."""
 
     def __init__(self) -> None:
         self.has_something = False
         self._has_empty = False
 
-    def note(self, value: Any, has_changed: bool) -> None:
-        """Note a result; ``has_changed``: arguments that the tests gave."""
+    def note(self, value: Any) -> None:
+        """Note a result."""
         is_plain = OBJECTS.number(value) is None or isinstance(value, (str, tuple))
         is_empty = is_plain and isinstance(value, Sized) and not len(value)
         self._has_empty |= is_empty
-        self.has_something |= has_changed or (is_plain and not is_empty and (isinstance(value, Sized) or bool(value)))
+        self.has_something |= is_plain and not is_empty and (isinstance(value, Sized) or bool(value))
 
     def is_nothing(self) -> bool:
         """Whether all of it is empty: what is false, or an object, counts for neither."""

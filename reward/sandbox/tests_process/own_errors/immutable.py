@@ -73,8 +73,10 @@ class Immutable:
 
 
 def _note(bound: dict[str, list[tuple[ast.expr, bool]]], target: ast.expr, value: ast.expr, of_items: bool) -> set[int]:
-    """Note what binds the names of a target; return the ids of their nodes."""
+    """Note what binds the names of a target; return the ids of their nodes. ``*rest`` is a new list."""
+    lists = {id(node.value) for node in ast.walk(target) if isinstance(node, ast.Starred)}
     names = [node for node in ast.walk(target) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)]
+    names = [node for node in names if id(node) not in lists]
     for node in names:
         bound.setdefault(node.id, []).append((value, of_items))
     return {*map(id, names)}

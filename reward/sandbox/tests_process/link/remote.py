@@ -5,25 +5,20 @@ kept here and decides the verdict (``settle``).
 """
 
 import builtins
-import io
 import os
 import select
 import sys
 from _thread import RLock
-from collections.abc import Iterator
-from functools import partial
 from typing import Any
 
 from reward.sandbox import wire
-from reward.sandbox.copies import streams
 from reward.sandbox.copies.records import OF_MODULE, Records, SharedContainers
-from reward.sandbox.free_names import is_of_library
 from reward.sandbox.objects import ERRORS, OBJECTS
-from reward.sandbox.operators import take
 from reward.sandbox.tests_process.errors import CodeError, OutOfTime, Unsupported, chain
 from reward.sandbox.tests_process.guards.given import Given
 from reward.sandbox.tests_process.guards.nothing import Results
-from reward.sandbox.tests_process.mirror import Mirror, encode_content, learn, plain_error, raised_error, resolve
+from reward.sandbox.tests_process.link.codec import Codec
+from reward.sandbox.tests_process.link.mirror import encode_content, learn, raised_error
 from reward.sandbox.tests_process.state.interpreter import InterpreterState, raise_precision
 from reward.sandbox.tests_process.state.randomness import Randomness
 from reward.sandbox.tests_process.state.standard_input import StandardInput
@@ -40,11 +35,10 @@ class Link:
         self.frozen = self.changed = self.changed_later = False
         self._calls, self._replies = calls, replies
         self._lock = RLock()  # tests may have threads; a callback asks while its question waits
-        self._buffer = b""
+        self._buffer, self._stdout = b"", sys.stdout
         self._stopped = False
         self._ended = ""  # why there is no more to ask
         self._refused: Unsupported | None = None
-        self._callables: list[Any] = []
         self.raised: list[BaseException] = []  # by callables of the tests, on their way through the code
         self.unsettled: dict[int, tuple[str, BaseException]] = {}  # callable -> its name, how its last call failed
         self.given = Given()
@@ -59,6 +53,7 @@ class Link:
         self.interpreter: InterpreterState | None = None  # of tests that set its limits
         self.stdin = StandardInput()
         self.records: Records = Records("t")
+        self._codec = Codec(self.records, self.refuse)
         self.shared = SharedContainers()
         OBJECTS.link = self
 
@@ -109,7 +104,8 @@ class Link:
             self._learn(reply)
             raise_precision(reply.get("precision"))
             printed = reply.get("printed")
-            self.results.has_something |= bool(printed) or "callback" in reply or "shared" in reply
+            is_read = bool(printed) and sys.stdout is not self._stdout  # by tests that have replaced it
+            self.results.has_something |= is_read or "callback" in reply
             if type(printed) is str and sys.stdout is not None:
                 sys.stdout.write(printed[:MOST_OUTPUT])
             if "callback" not in reply:
@@ -156,7 +152,7 @@ class Link:
                 result = after.get(same, values[same]) if self.frozen else values[same]
             else:
                 result = self.value(reply.get("value"))
-            self.results.note(result, bool(changed))
+            self.results.note(result)
             return result
 
     def globals(self, loaded: dict[str, Any], names: set[str]) -> dict[str, Any]:
@@ -203,78 +199,28 @@ class Link:
             CodeError: it is nothing that this side knows.
         """
         try:
-            return self._decode(data)
+            return self._codec.decode(data)
         except wire.WireError as error:
             raise self._end(f"no answer ({error})") from None
 
-    def _decode(self, data: Any) -> Any:
-        return wire.decode(data, self._resolve)
-
     def encode(self, value: Any) -> Any:
         """Return an argument for the wire; a stand-in goes back as what it stands for."""
-        try:
-            return wire.encode(value, self._keep, wire.DEPTH_OF_TESTS)
-        except wire.WireError as error:
-            raise self.refuse(f"the tests hand the code what cannot be handed over: {error}") from None
-
-    def _keep(self, value: Any, depth: int) -> Any:
-        number = OBJECTS.number(value)
-        if number is not None:
-            return {"kept": number}
-        if self.records.names and self.records.name(value if isinstance(value, type) else type(value)):
-            return self.records.mention(value)
-        if isinstance(value, BaseException) and ERRORS.get(type(value).__name__) is type(value):
-            return {"error": [type(value).__name__, wire.encode(value.args, self._keep, depth - 1)]}
-        if isinstance(value, type) and value in ERRORS.values():
-            return {"error_type": value.__name__}
-        if isinstance(value, tuple) and hasattr(value, "_fields"):
-            items = [wire.encode(item, self._keep, depth - 1) for item in value]
-            return {"namedtuple": [type(value).__name__, list(value._fields), items]}
-        if isinstance(value, Iterator) and type(value).__module__ in ("builtins", "itertools"):
-            self._callables.append(partial(take, value))
-            return {"iterator": len(self._callables) - 1}
-        if not isinstance(value, Mirror) and is_of_library(value):
-            return {"global": [value.__module__, value.__qualname__]}
-        if (stream := streams.encode(value)) is not None:
-            return stream
-        if callable(value) and not isinstance(value, type):
-            self._callables.append(value)
-            return {"callback": [len(self._callables) - 1, str(getattr(value, "__name__", ""))]}
-        raise self.refuse(f"the tests hand a {type(value).__name__} to the code, which cannot be done")
-
-    def _resolve(self, tag: str, content: Any, depth: int) -> Any:
-        if tag == "remote":
-            return resolve(content, lambda data: wire.decode(data, self._resolve, depth - 1))
-        if tag == "class":
-            return OBJECTS.get(content)
-        if tag == "record":
-            return self.records.get(content)
-        if tag == "record_class":
-            return self.records.kind(content)
-        if tag == "error_type" and type(content) is str and content in ERRORS:
-            return ERRORS[content]
-        if tag == "stream":
-            return _stream(content)
-        if tag == "error":
-            return plain_error(content, lambda data: wire.decode(data, self._resolve, depth - 1))
-        if tag == "callback" and type(content) is int and 0 <= content < len(self._callables):
-            return self._callables[content]
-        raise wire.WireError("no value")
+        return self._codec.encode(value)
 
     def number_of_callback(self, function: Any) -> int | None:
         """Return the number by which the code knows a function of the tests' already; None for others."""
-        return next((number for number, known in enumerate(self._callables) if known is function), None)
+        return next((number for number, known in enumerate(self._codec.callables) if known is function), None)
 
     def _error(self, data: Any) -> BaseException:
         """Return the exception that the code raised."""
         if type(data) is dict and type(data.get("again")) is int and 0 <= data["again"] < len(self.raised):
             return self.raised[data["again"]]
-        return raised_error(data, self._decode)
+        return raised_error(data, self._codec.decode)
 
     def _call_back(self, reply: dict[str, Any]) -> None:
         """Call a function of the tests' for the code, which waits for the result."""
         number, content = reply["callback"], reply.get("args")
-        if type(number) is not int or not 0 <= number < len(self._callables) or type(content) is not list:
+        if type(number) is not int or not 0 <= number < len(self._codec.callables) or type(content) is not list:
             raise self._end("no answer")
         args = [self.value(item) for item in content]
         names = reply.get("names") or []
@@ -282,7 +228,7 @@ class Link:
             raise self._end("no answer")
         plain = len(args) - len(names)
         try:
-            result = self._callables[number](*args[:plain], **dict(zip(names, args[plain:], strict=True)))
+            result = self._codec.callables[number](*args[:plain], **dict(zip(names, args[plain:], strict=True)))
             answer = {"do": "return", "value": self.encode(result)}
             self.given.add(answer["value"])
             self.given.note_taken(number, content)
@@ -293,11 +239,11 @@ class Link:
             self.raised.append(error)
             if isinstance(error, AssertionError):
                 self.given.note(error, content)
-                self.unsettled[number] = (getattr(self._callables[number], "__name__", ""), error)
+                self.unsettled[number] = (getattr(self._codec.callables[number], "__name__", ""), error)
             else:
                 self.given.note_refused(number, error, content)
             kind = type(error) if ERRORS.get(type(error).__name__) is type(error) else Exception
-            stand_in = [kind.__name__, wire.encode((str(error),), self._keep)]
+            stand_in = [kind.__name__, self.encode((str(error),))]
             answer = {"do": "raise", "value": {"error": stand_in}, "number": len(self.raised) - 1}
         self._send(answer)
 
@@ -305,13 +251,13 @@ class Link:
         try:
             for number, description in (reply.get("classes") or {}).items():
                 learn(int(number), description)
-            self.records.learn(reply.get("records") or {}, self._decode)
+            self.records.learn(reply.get("records") or {}, self._codec.decode)
             if "stdin" in reply:
                 self.stdin.learn(reply["stdin"])
             self._rebound |= {*map(str, reply.get("rebound") or ())} & self._bound.keys()
             if shared := reply.get("shared"):
                 self.changed_later |= not all(key.startswith(OF_MODULE) for key in shared)
-                self.shared.learn(shared, self._decode, encode_content)
+                self.shared.learn(shared, self._codec.decode, encode_content)
         except (wire.WireError, ValueError, TypeError, AttributeError) as error:
             raise self._end(f"no answer ({error})") from None
 
@@ -352,18 +298,3 @@ class Link:
         error = CodeError(self._ended)
         self.errors.append(error)
         return error
-
-
-def _stream(content: Any) -> Any:
-    """Return a stream of the tests' as the code has left it.
-
-    Raises:
-        WireError: it is none.
-    """
-    try:
-        stream = streams.decode(content, streams.OF_TESTS)
-    except ValueError:
-        raise wire.WireError("no stream") from None
-    if isinstance(stream, io.StringIO) and not stream.closed:
-        wire.note_spelt(stream.getvalue())
-    return stream
