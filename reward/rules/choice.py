@@ -33,7 +33,8 @@ from reward.rules.rule import Extra, Rule
 from reward.support.errors import GroundTruthError
 
 OPENING = LetterPattern(
-    r"(?![^A-Za-z0-9]*(?:起初|最初|一开始|开始|原以为|本来|先是|看似))"
+    r"(?![^A-Za-z0-9]*(?:起初|最初|一开始|开始|原以为|本来|先是|看似"
+    r"|.{0,64}[^\w\s] ?(?:等等|等一下|我?[看想搞]错|再看)))"
     r"[^A-Za-z0-9]*(?:(?:option|choice|answer|letter) )?\W{0,9}([A-Ja-j])(?:[^\w\s'\u2019?.]|\.(?![A-J](?![a-z ]))|\Z)",
     re.IGNORECASE,
 )

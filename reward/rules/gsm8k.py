@@ -13,7 +13,7 @@ from reward.rules.rule import Extra, Rule
 
 DIGIT = re.compile(r"\d")
 # A second answer right after the first.
-ANOTHER = re.compile(r"(?:,|/|&|[+*] ?(?=\d)|\b(?:or|and|to)\b|[(\[](?:or\b|或)|或|和)[^\w]*\d")
+ANOTHER = re.compile(r"(?:,|/|&|[+*] ?(?=\d)|(?=\d[\d.,]*(?:\s|\Z))|\b(?:or|and|to)\b|[(\[](?:or\b|或)|或|和)[^\w]*\d")
 
 # 'The answer is 48 in April and 24 in May.'
 ONE_OF_SEVERAL = re.compile(r"[^()=\n\d]{0,64}\band\b[^()=\n]{0,64}\d")

@@ -43,7 +43,7 @@ APPROXIMATION = re.compile(
     r"[\d.,$]{1,20}(?: [a-z]{1,12})?\)?\.?\Z"
 )
 INFINITY = frozenset(f"{sign}\u221e" for sign in ("", "+", "-", *number.MINUS))
-FINAL = re.compile(r".*(?:\b(?:is|are|equals|be|at)\s|[:=])", re.DOTALL)  # of a line, up to its last expression
+FINAL = re.compile(r".*(?:\b(?:is|are|equals|be|at)\s|[:=\u2208])", re.DOTALL)  # of a line, up to its last expression
 OR = re.compile(r"[\s,]*\bor\b\s*")
 SUM = re.compile(r"(?<=\d) (?:\(\d[^()]*[-+*/=\u00d7][^()]*\)|as \d[^\n]*)\Z")  # how a number was reached
 LEAD = re.compile(r".*(?:\b(?:is|are|equals|be)|:|=)\s", re.DOTALL)  # what a sentence says before its answer

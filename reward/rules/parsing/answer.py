@@ -64,6 +64,17 @@ ROUNDED = re.compile(
     r"(?:rounds|rounded|rounding|round)(?: it)?(?: (?:up|down|off))?(?: to the nearest [a-z ]{3,20}?)?"
     r"(?:,? (?:to|is|gives|makes|becomes|as)|,|:) (?=\$?-?\d)",
 )
+# 'The answer is 8. Actually, I forgot one, so it is 9.'
+REVISED = re.compile(
+    r"(?:[.!?,;:\n\u2014\u2026] ?|\A)[*_ ]{0,4}(?:\b(?:oh|hmm|oops|sorry|no)[,.!]+ ){0,2}"
+    r"(?:\b(?:wait|actually|hold on|correction|oops|on second thought|scratch that"
+    r"|i made an? (?:[a-z]{1,12} )?(?:mistake|error))\b|\bno[,.!])[^\n]{0,160}?"
+    r"\b(?:it|that|this|the (?:correct|right|actual) (?:one|value|number|total|result))(?:'s| is| should be| must be)"
+    r" (?=[*$\\( ]{0,4}-?\d)"
+    r"|(?:不对|等等|等一下|[算说搞看]错|更正|纠正)[^\n]{0,40}?(?:应该?是|应为|正确的?是|结果是|其实是)"
+    r"(?=[*$\\( ]{0,4}-?\d)",
+    re.IGNORECASE,
+)
 ASIDE = re.compile(
     r"[,;\uff0c\uff1b]? \(?(?:because|since|rather than|instead of|as opposed to)\b"
     r"|(?:[,;\uff0c\uff1b] ?| \()(?:and |but )?(?:not|so|as|which|who|whose|where|therefore|thus|hence|given|giving)\b"
@@ -172,7 +183,10 @@ def sentences(response: str) -> Iterator[str]:
             sentence = corrected[2].strip()
         elif DENIED.match(sentence):
             continue
-        if sentence:
+        revised = list(REVISED.finditer(response, statement.end(), statement.end() + LONGEST_STATEMENT))
+        if revised:
+            yield _sentence(response[revised[-1].end() :][:LONGEST_STATEMENT])
+        elif sentence:
             yield sentence
 
 

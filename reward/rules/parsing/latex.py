@@ -78,8 +78,8 @@ SET_NAMED = re.compile(
 # '\{x \mid 1 \le x < 2\}' is '[1,2)'.
 BUILDER = re.compile(
     r"\\\{ ?([a-z])(?: ?\\in ?\\(?:mathbb ?\{? ?R ?\}?|R))? ?(?:\\mid|\||:) ?"
-    r"(?:([^<>=,{}|]{1,40}?) ?(<|\\leq?|\\leqslant)(?![a-z]) ?)?\1 ?"
-    r"(?:(<|\\leq?|\\leqslant|>|\\geq?|\\geqslant)(?![a-z]) ?([^<>=,{}|]{1,40}?))? ?\\\}"
+    r"(?:([^<>=,{}|]{1,40}?) ?(<|\\leq?(?![a-z])|\\leqslant(?![a-z])) ?)?\1 ?"
+    r"(?:(<|>|\\[lg]eq?(?![a-z])|\\[lg]eqslant(?![a-z])) ?([^<>=,{}|]{1,40}?))? ?\\\}"
 )
 TEMPERATURE = re.compile(
     r"(?<=\d) ?\^ ?(?:\\circ|\{ ?\\circ ?\}) ?(?:\\(?:text|mathrm|textrm) ?\{ ?[CF] ?\}|\\?,? ?[CF])\.?\Z"
