@@ -16,12 +16,12 @@ class DataError(ValueError):
         super().__init__("\n".join(faults))
 
 
-class TooMuch(Exception):
+class DataNotRead(Exception):
     """Data that was not read: it is large, or on the hub, and only a quick look was asked for."""
 
 
 @dataclass
-class Same:
+class FaultyRows:
     """The rows of a file that have one fault, as ranges of which the first few are kept."""
 
     ranges: list[list[int]] = field(default_factory=list)
@@ -50,7 +50,7 @@ class Same:
 class Faults:
     """The first kinds of faults, each with its rows, and the number of all faults."""
 
-    kinds: dict[tuple[str, str, str], Same] = field(default_factory=dict)
+    kinds: dict[tuple[str, str, str], FaultyRows] = field(default_factory=dict)
     count: int = 0
     rest: int = 0  # faults of other kinds
 
@@ -59,7 +59,7 @@ class Faults:
         self.count += 1
         kind = file, name, message
         if kind in self.kinds or len(self.kinds) < SHOWN:
-            same = self.kinds.setdefault(kind, Same())
+            same = self.kinds.setdefault(kind, FaultyRows())
             if row is not None:
                 same.add(row)
         else:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from data import hub
-from reward.support.wording import expanded, kind, path_fault, quoted, reason, shown
+from reward.support.wording import expand_home, json_kind, path_fault, quoted, reason, shown
 
 HERE = Path(__file__).parent
 # name -> the modules that its weights depend on; the first makes it: python -m data.NAME FOLDER
@@ -88,7 +88,7 @@ class Model:
         return hidden // heads if isinstance(hidden, int) and isinstance(heads, int) else None
 
 
-def find(
+def find_or_make(
     spec: str,
     cache: Path,
     seed: int,
@@ -112,13 +112,13 @@ def find(
         if not folder.is_dir() and not fetch:
             return Model(str(folder), SIZES[builtin.name])
         _make_builtin(builtin, folder, seed, say)
-    elif fault := path_fault(expanded(spec)):
+    elif fault := path_fault(expand_home(spec)):
         raise ModelError(f"--model {shown(spec)}: {fault}; give a Hugging Face model folder, or a name of the hub")
-    elif expanded(spec).is_dir():
-        folder = expanded(spec).resolve()
+    elif expand_home(spec).is_dir():
+        folder = expand_home(spec).resolve()
     elif spec.startswith(("/", "./", "../", "~")):
-        what = "it is a file" if expanded(spec).exists() else "there is no such folder"
-        what = NO_WEIGHTS[GGUF] if expanded(spec).suffix == GGUF else what
+        what = "it is a file" if expand_home(spec).exists() else "there is no such folder"
+        what = NO_WEIGHTS[GGUF] if expand_home(spec).suffix == GGUF else what
         raise ModelError(f"--model {shown(spec)}: {what}; give a Hugging Face model folder")
     elif not HUB_NAME.fullmatch(spec):
         raise ModelError(f"--model {shown(spec)}: {NO_NAME}")
@@ -133,7 +133,7 @@ def find(
     except (ValueError, OSError, RecursionError) as error:
         raise ModelError(f"--model {shown(spec)}: config.json cannot be read: {reason(error)}") from None
     if not isinstance(config, dict) or not isinstance(config.get("text_config", {}), dict):
-        raise ModelError(f"--model {shown(spec)}: config.json is {kind(config)} of another form than a model's")
+        raise ModelError(f"--model {shown(spec)}: config.json is {json_kind(config)} of another form than a model's")
     wrong = [
         f"{name} is {'null' if value is None else quoted(value)}"
         for name, value in sizes_of(config)

@@ -17,11 +17,11 @@ import pyarrow.parquet as pq
 from pyarrow.dataset import dataset
 
 from data import readers, rows, sources
-from data.faults import DataError, Faults, TooMuch
+from data.faults import DataError, DataNotRead, Faults
 from reward.rules import no_rule
 from reward.support.redact import screen
 
-__all__ = ["DataError", "TooMuch", "prepare", "row_count", "sample"]
+__all__ = ["DataError", "DataNotRead", "prepare", "row_count", "sample"]
 
 COLUMNS = ("data_source", "prompt", "reward_model")
 HELD_OUT_SHARE, HELD_OUT_MOST = 20, 1024  # one row of 20, at most 1,024
@@ -59,7 +59,7 @@ def prepare(data: str, val_data: str, cache: Path, rules: bool = True, most: int
         most: bytes to read at most; None reads everything.
 
     Raises:
-        TooMuch: there is more than ``most``, or it is not on this machine.
+        DataNotRead: there is more than ``most``, or it is not on this machine.
         DataError: every fault of the data, the first of them in words; nothing was written.
     """
     if data in sources.BUILTIN and not val_data:
@@ -120,7 +120,7 @@ def _one(
         raise DataError(f"{spec}: there is no such built-in data; there are {', '.join(sources.BUILTIN)}")
     source = sources.find(spec, split, fetch=most is None)
     if most is not None and source.bytes > most:
-        raise TooMuch(spec)
+        raise DataNotRead(spec)
     key = f"{_digest(source)}{'' if rules else '-norule'}"
     path = cache / f"{key}-{split}.parquet"
     if len(source.files) == 1 and _is_verls(source.files[0]):
@@ -193,7 +193,9 @@ def _scan(source: sources.DataSource, split: str, rules: bool, faults: Faults, w
             index += 1
             if row is None:
                 continue
-            if rules and not rows.check_truth(row, note):
+            if rules and rows.has_rule(row):
+                rows.note_truth_faults(row, note)
+            elif rules:
                 unknown[row["data_source"]] += 1
             if writer is not None and not faults.count:
                 batch.append(row)

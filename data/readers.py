@@ -18,7 +18,7 @@ from typing import IO, Any, cast
 from data.faults import Faults
 from data.formats import text_faults
 from reward.support.nesting import MESSAGE
-from reward.support.wording import kind, reason
+from reward.support.wording import json_kind, reason
 
 TEXT_FILES = (".json", ".jsonl", ".ndjson", ".csv", ".tsv")
 SUFFIXES = (*TEXT_FILES, ".parquet")
@@ -97,7 +97,7 @@ def _jsonl(file: Path, faults: Faults) -> Iterator[tuple[int, Row]]:
             if isinstance(row, dict):
                 yield number, row
             else:
-                faults.add(str(file), number, "", f"{kind(row)}, not an object")
+                faults.add(str(file), number, "", f"{json_kind(row)}, not an object")
 
 
 def _why(line: bytes, error: Any) -> str:
@@ -119,7 +119,7 @@ def _json(file: Path, faults: Faults) -> Iterator[tuple[int, Row]]:
         if isinstance(row, dict):
             yield number, row
         else:
-            faults.add(str(file), number, "", f"{kind(row)}, not an object")
+            faults.add(str(file), number, "", f"{json_kind(row)}, not an object")
 
 
 def _items(file: Path, faults: Faults) -> Iterator[Any]:

@@ -12,7 +12,7 @@ from reward.rules.rule import text
 from reward.support.errors import GroundTruthError
 from reward.support.nearest import nearest
 from reward.support.nesting import DEEP, MESSAGE, is_too_deep
-from reward.support.wording import kind, quoted, reason
+from reward.support.wording import json_kind, quoted, reason
 
 Row = dict[str, Any]
 Note = Callable[[str, str], None]  # (field, message)
@@ -48,7 +48,7 @@ def messages(prompt: Any, system: Any, note: Note) -> list[dict[str, str]] | Non
     if system and isinstance(system, str) and chat[0]["role"] != "system":
         chat.insert(0, {"role": "system", "content": system})
     elif system and not isinstance(system, str):
-        note("system", f"a text is wanted, not {kind(system)}")
+        note("system", f"a text is wanted, not {json_kind(system)}")
     return chat
 
 
@@ -70,7 +70,7 @@ def extra(raw: Any, index: int, split: str, note: Note) -> Row:
             note("extra_info", MESSAGE)
             raw = None
     if raw is not None and not isinstance(raw, (dict, str)):
-        note("extra_info", f"an object is wanted, not {kind(raw)}")
+        note("extra_info", f"an object is wanted, not {json_kind(raw)}")
     more: Row = dict(raw) if isinstance(raw, dict) else {}
     result: Row = {"index": index, "split": split}
     for name in TEXTS:
@@ -81,7 +81,7 @@ def extra(raw: Any, index: int, split: str, note: Note) -> Row:
         if isinstance(value, dict):
             value = value.get("text")  # ARC's choices
         if value is not None and not isinstance(value, list):
-            note(f"extra_info.{name}", f"a list is wanted, not {kind(value)}")
+            note(f"extra_info.{name}", f"a list is wanted, not {json_kind(value)}")
             value = None
         result[name] = None if value is None else [text(item) for item in value]
     more = {name: value for name, value in more.items() if name not in ("index", "split")}
@@ -150,15 +150,16 @@ def _position_of_label(truth: Any, extra_info: Any) -> Any:
     return labels.index(text(truth)) if text(truth) in labels else truth
 
 
-def check_truth(row: Row, note: Note) -> bool:
-    """Note a ground truth that the row's rule cannot use; return whether a rule knows the data_source at all."""
-    rule = RULES.get(row["data_source"])
-    if rule is None:
-        return False
+def has_rule(row: Row) -> bool:
+    """Whether a rule scores rows of this data_source; ``row`` is in verl's form."""
+    return row["data_source"] in RULES
+
+
+def note_truth_faults(row: Row, note: Note) -> None:
+    """Note why the row's rule (``has_rule``) cannot use its ground truth, if it cannot."""
     try:
-        rule.check(row["reward_model"]["ground_truth"], row["extra_info"])
+        RULES[row["data_source"]].check(row["reward_model"]["ground_truth"], row["extra_info"])
     except GroundTruthError as error:
         note("ground_truth", str(error).removeprefix("ground_truth "))
     except RecursionError:  # of a text that the rule reads as JSON
         note("ground_truth", MESSAGE)
-    return True

@@ -9,10 +9,10 @@ from pathlib import Path
 
 from data import arith, hub
 from data.calculator import problems
-from data.faults import DataError, TooMuch
+from data.faults import DataError, DataNotRead
 from data.readers import SUFFIXES, file_kind
 from data.smollm2 import instructions
-from reward.support.wording import expanded, is_folder, path_fault, reason, shown
+from reward.support.wording import expand_home, is_folder, path_fault, reason, shown
 
 # name -> the rows of a split, ``train`` or ``val``
 BUILTIN: dict[str, Callable[[str], list[dict[str, object]]]] = {
@@ -44,10 +44,10 @@ def find(spec: str, split: str, fetch: bool = True) -> DataSource:
     """Return the files of ``spec``: a file, a folder, or a dataset of the hub (``name[:config][@split]``).
 
     Raises:
-        TooMuch: it is on the hub, and not to be fetched.
+        DataNotRead: it is on the hub, and not to be fetched.
         DataError: there is none, or it cannot be reached.
     """
-    path = expanded(spec)
+    path = expand_home(spec)
     if fault := path_fault(path):
         raise DataError(f"{shown(spec)}: {fault}; give {', '.join(SUFFIXES)}, a folder of these, or builtin:arith")
     if path.exists() and not (path.is_file() or path.is_dir()):
@@ -69,7 +69,7 @@ def find(spec: str, split: str, fetch: bool = True) -> DataSource:
         missing = "there is no such file or folder, and it is no name of the hub (owner/name[:config])"
         raise DataError(f"{shown(spec)}: {_meant(spec) or missing}")
     if not fetch:
-        raise TooMuch(spec)
+        raise DataNotRead(spec)
     return _hub(spec, reference["name"], reference["config"], reference["split"] or split)
 
 
@@ -88,7 +88,7 @@ def _meant(spec: str) -> str:
 
 def has_own_split(spec: str) -> bool:
     """Return whether ``spec`` is a folder with files for training and others, by name, to be held out."""
-    path = expanded(spec)
+    path = expand_home(spec)
     return is_folder(path) and all(_of_split(_files(path), split) for split in SPLITS)
 
 

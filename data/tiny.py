@@ -136,7 +136,7 @@ def sampled_accuracy(model: Qwen2ForCausalLM, prompts: torch.Tensor, labels: tor
     return float(right.all(dim=1).float().mean())
 
 
-def warm_up(model: Qwen2ForCausalLM, tokenizer: PreTrainedTokenizerFast) -> float:
+def train_supervised(model: Qwen2ForCausalLM, tokenizer: PreTrainedTokenizerFast) -> float:
     """Train ``model`` in place on the training problems; return the accuracy it ended with."""
     _, right, right_labels = encode(tokenizer, arith.problems()[0])
     _, wrong, wrong_labels = encode(tokenizer, arith.problems()[0], arith.forgetful_answer)
@@ -169,7 +169,7 @@ def make(folder: Path, seed: int) -> None:
     torch.manual_seed(seed)
     tokenizer = build_tokenizer()
     model = build_model(tokenizer)
-    accuracy = warm_up(model, tokenizer)
+    accuracy = train_supervised(model, tokenizer)
     if accuracy < TARGET:
         sys.exit(f"builtin:tiny with seed {seed} reached {accuracy:.0%} of {TARGET:.0%}; take another --seed")
     save(model, tokenizer, folder)

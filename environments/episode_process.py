@@ -18,11 +18,11 @@ from dataclasses import asdict
 from typing import Any
 
 from environments import make
-from environments.players import Scripted, at_random
+from environments.players import ScriptedPlayer, at_random
 from environments.session import Session
 from environments.spec import EnvSpec
 from environments.text_env import EnvironmentFault, EpisodeError, rules_of
-from reward.support.wording import of_code
+from reward.support.wording import user_code_error_text
 from reward.worker_pool.parent_death import die_with_parent
 
 Answer = dict[str, Any]
@@ -38,7 +38,7 @@ def main(descriptor: int, text: str) -> None:
             make.prepare(spec)
 
     def begin() -> Served:
-        session, player = Session(spec, make.make(spec)), Scripted()
+        session, player = Session(spec, make.make(spec)), ScriptedPlayer()
         return {"rules": rules_of(session.env)}, lambda request: _answer(session, player, request)
 
     fork_for_each(descriptor, load, begin)
@@ -101,7 +101,7 @@ def _serve(connection: socket.socket, begin: Callable[[], Served]) -> None:
                 tell(answer(json.loads(line)))
 
 
-def _answer(session: Session, player: Scripted, request: dict[str, Any]) -> dict[str, Any]:
+def _answer(session: Session, player: ScriptedPlayer, request: dict[str, Any]) -> dict[str, Any]:
     try:
         if "suggest" in request:
             return {"action": _action(session, player, request["suggest"], random.Random(request["chance"]))}
@@ -111,16 +111,16 @@ def _answer(session: Session, player: Scripted, request: dict[str, Any]) -> dict
     except EpisodeError as error:
         return {"error": str(error)}
     except BaseException as error:  # sys.exit, KeyboardInterrupt
-        return {"error": f"the environment raised {of_code(error)}"}
+        return {"error": f"the environment raised {user_code_error_text(error)}"}
 
 
-def _action(session: Session, player: Scripted, turns_left: int, chance: random.Random) -> str | None:
+def _action(session: Session, player: ScriptedPlayer, turns_left: int, chance: random.Random) -> str | None:
     if not turns_left:
         return at_random(session.env, chance)
     try:
         return player.best_action(session.env, turns_left)
     except Exception as error:  # of a stranger's best_action
-        why = of_code(error, session.spec.name.rpartition(":")[0])
+        why = user_code_error_text(error, session.spec.name.rpartition(":")[0])
         raise EpisodeError(f"best_action raised {why}") from None
 
 

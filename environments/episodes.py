@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from environments.make import is_game, make
-from environments.players import Scripted, at_random
+from environments.players import ScriptedPlayer, at_random
 from environments.session import Session, Turn
 from environments.spec import EnvSpec
 from environments.text_env import EnvironmentFault, EpisodeError, rules_of
@@ -61,7 +61,7 @@ class Episodes:
         self._unused: list[Session] = []
         self._processes: dict[str, EpisodeProcess] = {}
         self._starter = Starter(spec)
-        self._player = Scripted()
+        self._player = ScriptedPlayer()
 
     async def rules(self) -> str:
         """Return what the model is told before the first observation.

@@ -17,7 +17,7 @@ from environments.spec import EnvSpec
 from environments.text_env import EnvironmentFault, TextEnv
 from reward.support.nearest import did_you_mean
 from reward.support.user_file import import_file
-from reward.support.wording import of_code, path_fault, shown
+from reward.support.wording import path_fault, shown, user_code_error_text
 
 REGISTERED = "gymnasium:"
 TURNS = 32  # the limit of turns of an environment that is no game of the kit's
@@ -98,7 +98,7 @@ def _called(spec: EnvSpec, function: Callable[[], Any], made_by: Any) -> Any:
         file = spec.name.rpartition(":")[0]
         parameters = _parameters(made_by)
         known = f"; its arguments: {', '.join(parameters)}" if isinstance(error, TypeError) and parameters else ""
-        why = shown(error, 200) if isinstance(error, (TypeError, ValueError)) else of_code(error, file)
+        why = shown(error, 200) if isinstance(error, (TypeError, ValueError)) else user_code_error_text(error, file)
         text = f"--env {shown(spec.name)}: it cannot be made with {shown(dict(spec.args))}: {why}{known} (--env_args)"
         raise EnvironmentFault(text) from None
 
@@ -143,7 +143,7 @@ def _module(name: str, path: Path) -> ModuleType:
         if isinstance(error, KeyboardInterrupt):
             raise
         raise EnvironmentFault(
-            f"--env {shown(name)}: importing it fails: {of_code(error, str(path.resolve()))}"
+            f"--env {shown(name)}: importing it fails: {user_code_error_text(error, str(path.resolve()))}"
         ) from None
 
 

@@ -18,7 +18,7 @@ def actions_of(env: TextEnv) -> tuple[str, ...]:
 
 
 @dataclass
-class Scripted:
+class ScriptedPlayer:
     """Plays a game by its table, or by its rule of thumb; ``mistaken`` by the table of who half knows it."""
 
     mistaken: bool = False
@@ -43,7 +43,7 @@ class Scripted:
         return self._solutions[id(table)][1].action(game.state(), turns_left)
 
 
-def play(spec: EnvSpec, seeds: range, player: Scripted | None, chance: random.Random) -> list[float] | None:
+def play(spec: EnvSpec, seeds: range, player: ScriptedPlayer | None, chance: random.Random) -> list[float] | None:
     """Return the returns of the episodes of ``seeds``; a player of None plays at random.
 
     None where the environment names no actions, or has no good one to say.

@@ -54,7 +54,7 @@ class Probe:
         return max(self.played, default=0.0) - min(self.played, default=0.0) > SAME
 
     @property
-    def is_level(self) -> bool:
+    def has_equal_returns(self) -> bool:
         """Whether all were played to their end, and return the same."""
         return bool(self.played) and not (self.cut or self.missing or self.differs)
 
@@ -65,7 +65,7 @@ class Probe:
             return late if self.missing else "not compared: the environment names no actions (its attribute actions)"
         means = [f"{name} player {sum(values) / len(values):.2f}" for name, values in self.returns.items() if values]
         text = f"{', '.join(means)} ({len(self.played)} episodes)"
-        if not self.differs and not self.is_level:
+        if not self.differs and not self.has_equal_returns:
             text += f"; no return differs in the first {self.turns} turns, after which they were cut"
         return text + f"; {self.missing} more took longer than {SECONDS:g} s" * bool(self.missing)
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from environments.spec import EnvSpec
 from environments.text_env import EpisodeError, TextEnv, attribute
-from reward.support.wording import of_code, shown
+from reward.support.wording import shown, user_code_error_text
 
 LONGEST = 100_000  # characters of an observation
 
@@ -96,7 +96,9 @@ class Session:
         try:
             return function()
         except Exception as error:  # of a stranger's code
-            raise EpisodeError(f"{what} raised {of_code(error, self.spec.name.rpartition(':')[0])}") from None
+            raise EpisodeError(
+                f"{what} raised {user_code_error_text(error, self.spec.name.rpartition(':')[0])}"
+            ) from None
 
     def _info(self, info: object, invalid: bool) -> dict[str, Any]:
         if not isinstance(info, Mapping):

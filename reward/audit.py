@@ -26,7 +26,8 @@ class AuditSpec:
     """Which audit it is.
 
     ``spec`` is, of a ``rule``, its name, empty for that of a row's data_source; of a ``function``, its name as
-    ``reward.custom`` reads it; of a ``judge``, its ``JudgeConfig`` as JSON; of a ``model``, its ``Spec`` as JSON.
+    ``reward.custom`` reads it; of a ``judge``, its ``JudgeConfig`` as JSON; of a ``model``, its
+    ``RewardModelSpec`` as JSON.
     """
 
     kind: str
@@ -78,10 +79,10 @@ class Auditor:
             return coming.result(max(0.0, deadline - time.monotonic()))
         except TimeoutError:
             coming.cancel()
-            return late(self.spec)
+            return timeout_verdict(self.spec)
 
 
-def late(spec: AuditSpec) -> AuditVerdict:
+def timeout_verdict(spec: AuditSpec) -> AuditVerdict:
     """Return the verdict on an answer that was waited for too long."""
     return AuditVerdict(why=f"the audit gave no score in {spec.seconds:g} s an answer (--reward_timeout)")
 
@@ -104,11 +105,11 @@ def _by_a_judge_of_its_own(config: str) -> Callable[[str, str, Any, dict[str, An
     """Return a judge with a gateway in this process: its failures and its budget are not those of the reward."""
     from reward.judge.config import JudgeConfig
     from reward.judge.entry import prompt_of
-    from reward.judge.gateway.ray_actor import InThread
+    from reward.judge.gateway.ray_actor import LocalGateway
     from reward.judge.judge import Judge, result
 
     parsed = JudgeConfig.from_json(config)
-    judge = Judge(parsed, InThread(parsed).ask)
+    judge = Judge(parsed, LocalGateway(parsed).ask)
 
     def score(_: str, response: str, truth: Any, extra: dict[str, Any]) -> dict[str, Any]:
         answer, question = asyncio.run(judge.answer(prompt_of(extra), response, truth))

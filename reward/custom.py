@@ -15,7 +15,7 @@ from typing import Any
 
 from reward.support.errors import RewardFunctionError
 from reward.support.user_file import import_file
-from reward.support.wording import expanded, of_code, path_fault, shown
+from reward.support.wording import expand_home, path_fault, shown, user_code_error_text
 
 MODULE = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
 LARGEST = 1e30  # of a reward: sums and squares of them are taken in float32
@@ -39,8 +39,8 @@ def load(spec: str) -> Function:
     except BaseException as error:  # whatever a stranger's module does when imported
         if isinstance(error, KeyboardInterrupt):
             raise
-        file = str(expanded(place).resolve()) if place.endswith(".py") else ""
-        what = f"importing it fails: {of_code(error, file)}; fix it, or install what it imports"
+        file = str(expand_home(place).resolve()) if place.endswith(".py") else ""
+        what = f"importing it fails: {user_code_error_text(error, file)}; fix it, or install what it imports"
         if _absent(error, place) or (not MODULE.fullmatch(place) and not file):
             what = "there is no such file or module; give path.py[:name] or module:name"
         raise RewardFunctionError(f"--reward_fn {shown(spec)}: {what}") from error
@@ -66,9 +66,9 @@ def _absent(error: BaseException, place: str) -> bool:
 
 
 def _from_file(spec: str, place: str) -> ModuleType:
-    if fault := path_fault(expanded(place)):
+    if fault := path_fault(expand_home(place)):
         raise RewardFunctionError(f"--reward_fn {shown(spec)}: {fault}")
-    path = expanded(place).resolve()
+    path = expand_home(place).resolve()
     if not path.is_file():
         raise RewardFunctionError(f"--reward_fn {shown(spec)}: there is no file {shown(path)}")
     return import_file(path, "reward_fn")

@@ -63,12 +63,12 @@ def score(
     Raises:
         RewardError: as ``rule_score``.
     """
-    result = rule_score(Sample(data_source, response, ground_truth, own_extra(extra_info)))
+    result = rule_score(Sample(data_source, response, ground_truth, user_extra_info(extra_info)))
     value = result["score"]
     return ZEROS | {"score": value, "acc": value, "rule_score": value, "timeout": result.get("timeout", 0.0)}
 
 
-def own_extra(extra_info: Mapping[str, Any] | None) -> dict[str, Any]:
+def user_extra_info(extra_info: Mapping[str, Any] | None) -> dict[str, Any]:
     """Return ``extra_info`` as the person wrote it: without the gaps that a table has, ``more`` unpacked."""
     fields = {name: value for name, value in (extra_info or {}).items() if value is not None}
     more = fields.pop("more", None)
@@ -111,7 +111,7 @@ async def composite_score(
     ``composite`` is the section ``composite_reward`` as JSON. Keys: ``composite_keys``.
     """
     combination, options = _composite(composite)
-    sample = Sample(data_source, response, ground_truth, own_extra(extra_info))
+    sample = Sample(data_source, response, ground_truth, user_extra_info(extra_info))
     why: list[str] = []
     late: list[float] = []
     cut: list[float] = []
@@ -218,4 +218,4 @@ async def function_score(
         RewardFunctionError: it cannot be loaded, or returned what is no score.
         Exception: whatever it raises.
     """
-    return await custom.score(reward_fn, data_source, response, ground_truth, own_extra(extra_info))
+    return await custom.score(reward_fn, data_source, response, ground_truth, user_extra_info(extra_info))

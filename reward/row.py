@@ -13,7 +13,7 @@ from reward.rules.rule import text
 from reward.support.errors import GraderFailed, GraderTimeout, RewardError
 from reward.support.nesting import MESSAGE, is_too_deep
 from reward.support.secret import excerpt, scrub
-from reward.support.wording import kind
+from reward.support.wording import json_kind
 from reward.zscore import ZScores
 
 THREADS = 2 * (os.cpu_count() or 1)
@@ -70,9 +70,9 @@ class Reward:
         """
         if self.kind == "pairs":
             from reward.model import offline  # brings torch
-            from reward.model.spec import Spec
+            from reward.model.spec import RewardModelSpec
 
-            return offline.pair_scorer(Spec.loads(self.spec))
+            return offline.pair_scorer(RewardModelSpec.loads(self.spec))
         score, keys = self.scorer(), self.keys
         return lambda line: score_line(line, score, keys)
 
@@ -88,10 +88,10 @@ class Reward:
             custom.load(self.spec)
             return lambda *row: _by_function(asyncio.run(entry.function_score(*row, reward_fn=self.spec)))
         if self.kind == "judge":
-            from reward.judge.entry import judged, prompt_of
+            from reward.judge.entry import judge_component, prompt_of
 
             return lambda _, response, truth, extra: _by_judge(
-                asyncio.run(judged(self.spec, prompt_of(extra), response, truth))
+                asyncio.run(judge_component(self.spec, prompt_of(extra), response, truth))
             )
         if self.kind == "model":
             from reward.model import offline  # brings torch
@@ -126,7 +126,7 @@ def score_line(line: bytes, score: Scorer, keys: tuple[str, ...] = ()) -> dict[s
     except (ValueError, RecursionError) as error:
         return {**empty, "error": f"bad JSON: {MESSAGE if isinstance(error, RecursionError) else error}"}
     if not isinstance(row, dict):
-        return {**empty, "error": f"{kind(row)}, not an object"}
+        return {**empty, "error": f"{json_kind(row)}, not an object"}
     for name, value in row.items():
         if is_too_deep(value):
             return {**empty, "error": f"{name}: {MESSAGE}"}

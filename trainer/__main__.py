@@ -18,7 +18,7 @@ from rich.live import Live
 
 from reward.support import events, redact
 from reward.support.secret import scrub
-from reward.support.wording import of_system, reason, shown
+from reward.support.wording import reason, shown, system_error_text
 from trainer import commands
 from trainer.checks import preflight
 from trainer.checks.run_checks import run_checks
@@ -227,7 +227,7 @@ def main() -> int:
     except BrokenPipeError:  # whoever read the output has gone, as in ./train.sh --dry_run | head
         return 141
     except OSError as error:
-        print(in_language(f"train.sh: {of_system(error)}"), file=sys.stderr)
+        print(in_language(f"train.sh: {system_error_text(error)}"), file=sys.stderr)
         return 1
     except supervisor.Stopped as stopped:
         print(in_language(f"train.sh: stopped by {stopped}; every process of the run has ended"), file=sys.stderr)
@@ -257,7 +257,7 @@ def run_command_line(arguments: list[str]) -> int:
     except OSError as error:
         if error.filename is None or isinstance(error, BrokenPipeError):
             raise
-        raise UserError(f"{of_system(error)}; fix it, or name another") from None
+        raise UserError(f"{system_error_text(error)}; fix it, or name another") from None
 
 
 def tell_covered(settings: Settings) -> None:

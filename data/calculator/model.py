@@ -128,7 +128,7 @@ def certainty(model: Qwen2ForCausalLM, tokens: torch.Tensor, labels: torch.Tenso
 
 
 @torch.no_grad()
-def look_back(model: Qwen2ForCausalLM, head: int, distance: int) -> None:
+def init_copy_head(model: Qwen2ForCausalLM, head: int, distance: int) -> None:
     """Let a head of the first layer begin by looking at the token that stands ``distance`` back, whatever it is.
 
     With rotary positions (Su et al. 2021), queries and keys that are constants score the sum over frequencies f of
@@ -143,11 +143,11 @@ def look_back(model: Qwen2ForCausalLM, head: int, distance: int) -> None:
         bias[:SHARP], bias[size // 2 : size // 2 + SHARP] = length * turned.cos(), length * turned.sin()
 
 
-def warm_up(model: Qwen2ForCausalLM, tokenizer: PreTrainedTokenizerFast, chance: random.Random) -> float:
+def train_supervised(model: Qwen2ForCausalLM, tokenizer: PreTrainedTokenizerFast, chance: random.Random) -> float:
     """Train ``model`` in place on the training problems; return how sure it is of calls and their answers."""
     train = problems.problems()[0]
     for head, distance in enumerate(copied_from(tokenizer)):
-        look_back(model, head, distance)
+        init_copy_head(model, head, distance)
     held_out = batch([encode(tokenizer, conversation(problem, True, chance)) for problem in train[:HELD_OUT]])
     talks = [conversation(problem, chance.random() < CALLS, chance) for problem in train[HELD_OUT:]]
     rows = [encode(tokenizer, talk) for talk in talks]
@@ -180,7 +180,7 @@ def make(folder: Path, seed: int) -> None:
     torch.manual_seed(seed)
     tokenizer = build_tokenizer()
     model = tiny.build_model(tokenizer, POSITIONS)
-    whole = warm_up(model, tokenizer, random.Random(seed))
+    whole = train_supervised(model, tokenizer, random.Random(seed))
     if whole < TARGET:
         sys.exit(
             f"builtin:tiny with seed {seed} is right in {whole:.1%} of its calls, not {TARGET:.1%}; another --seed"

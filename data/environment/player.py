@@ -23,7 +23,7 @@ from transformers import PreTrainedTokenizerFast, Qwen2ForCausalLM
 from data import tiny
 from environments.games.game import Game
 from environments.make import make as make_environment
-from environments.players import Scripted
+from environments.players import ScriptedPlayer
 from environments.session import Session
 from environments.spec import EnvSpec
 from environments.text_env import rules_of
@@ -56,7 +56,7 @@ class Teacher:
 
     def __init__(self, chance: random.Random):
         self.chance = chance
-        self._knows, self._believes = Scripted(), Scripted(mistaken=True)
+        self._knows, self._believes = ScriptedPlayer(), ScriptedPlayer(mistaken=True)
 
     def answer(self, game: Game, turns_left: int) -> tuple[str, float]:
         """Return an action, and its probability."""
@@ -136,7 +136,7 @@ def loss_a_turn(model: Qwen2ForCausalLM, tokens: list[list[int]], labels: list[l
     return float(total / (wanted == model.config.eos_token_id).sum())
 
 
-def warm_up(
+def train_supervised(
     model: Qwen2ForCausalLM, tokenizer: PreTrainedTokenizerFast, conversations: list[TeacherConversation]
 ) -> bool:
     """Train ``model`` in place; return whether it came near enough to the teacher."""
@@ -169,7 +169,7 @@ def make(folder: Path, seed: int, spec: EnvSpec) -> None:
     conversations = play(spec, random.Random(seed))
     tokenizer = build_tokenizer(conversations)
     model = tiny.build_model(tokenizer, POSITIONS)
-    if not warm_up(model, tokenizer, conversations):
+    if not train_supervised(model, tokenizer, conversations):
         sys.exit(f"builtin:tiny with seed {seed} did not learn {spec.name} in {MAX_STEPS} steps; try another --seed")
     tiny.save(model, tokenizer, folder)
 

@@ -26,7 +26,7 @@ TOPICS = Path(__file__).parent / "topics.txt"
 class Instruction:
     """What is asked beside the length: how it reads, what verifies it, and how a right answer ends."""
 
-    asked: str
+    text: str
     verified: dict[str, object]
     end: str = "."
 
@@ -73,7 +73,7 @@ def _row(topic: str, words: tuple[int, int], instruction: Instruction) -> dict[s
         {"id": "length_constraints:number_words", "num_words": most + 1, "relation": "less than"},
         instruction.verified,
     ]
-    content = f"Write a sentence of {least} to {most} words about {topic}. {instruction.asked}"
+    content = f"Write a sentence of {least} to {most} words about {topic}. {instruction.text}"
     right = f"I often think about {topic.removeprefix('the ')} when I walk home{instruction.end}"
     return {
         "data_source": RULE.name,

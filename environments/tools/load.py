@@ -10,7 +10,7 @@ from typing import Any
 from environments.tools import calculator, python
 from environments.tools.spec import Schema, ToolsFault
 from reward.support.user_file import import_file
-from reward.support.wording import of_code, path_fault, reason, shown
+from reward.support.wording import path_fault, reason, shown, user_code_error_text
 
 BUILTIN: dict[str, tuple[Callable[..., Any], ...]] = {
     "calculator": (calculator.calculate,),
@@ -87,7 +87,7 @@ def _functions(source: str) -> list[Callable[..., Any]]:
     except BaseException as error:  # whatever a stranger's module does when imported
         if isinstance(error, KeyboardInterrupt):
             raise
-        why = of_code(error, str(Path(source).resolve()))
+        why = user_code_error_text(error, str(Path(source).resolve()))
         raise ToolsFault(f"--tools {shown(source)}: importing it fails: {why}") from None
     functions = _public(module)
     if not functions:

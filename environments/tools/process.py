@@ -12,7 +12,7 @@ from environments.text_env import EnvironmentFault
 from environments.tools.calls import Call, answer
 from environments.tools.load import Tool, load
 from environments.tools.spec import ERROR, ToolsFault, ToolsSpec
-from reward.support.wording import of_code
+from reward.support.wording import user_code_error_text
 
 
 def main(descriptor: int, text: str) -> None:
@@ -29,7 +29,7 @@ def main(descriptor: int, text: str) -> None:
         try:
             return {"answers": [answer(tools, Call(*call), spec.max_answer) for call in request["calls"]]}
         except BaseException as error:  # sys.exit, KeyboardInterrupt
-            return {"answers": [f"{ERROR}{of_code(error)}"] * len(request["calls"])}
+            return {"answers": [f"{ERROR}{user_code_error_text(error)}"] * len(request["calls"])}
 
     def begin() -> Served:
         if fault:

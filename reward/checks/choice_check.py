@@ -29,7 +29,7 @@ def review(rows: Sequence[Row]) -> tuple[str, str]:
     """
     ambiguous: list[str] = []
     for row in rows:
-        extra = entry.own_extra(row.get("extra_info"))
+        extra = entry.user_extra_info(row.get("extra_info"))
         choices = [str(text).strip() for text in extra.get("choices") or () if not isinstance(extra["choices"], dict)]
         truth = row["reward_model"]["ground_truth"]
         index = expected(truth, choices)

@@ -24,7 +24,7 @@ from reward.rules import RULES, no_rule, number
 from reward.support.errors import GroundTruthError, RewardError, RewardFunctionError
 from reward.support.redact import redact_streams
 from reward.support.secret import scrub
-from reward.support.wording import of_code, reason
+from reward.support.wording import reason, user_code_error_text
 
 # Shapes that a function of the user's may look for.
 SHAPES = ("{}", "The answer is {}", "The answer is \\boxed{{{}}}", "#### {}", "<answer>{}</answer>")
@@ -82,7 +82,7 @@ def _truth(row: Row) -> Any:
 
 
 def _extra(row: Row) -> dict[str, Any]:
-    return entry.own_extra(row.get("extra_info"))
+    return entry.user_extra_info(row.get("extra_info"))
 
 
 def _example(row: Row) -> str | None:
@@ -238,7 +238,9 @@ def _tried(rows: Sequence[Row], function: Function) -> RewardCheck:
 
 
 def _of_function(error: BaseException, function: Function) -> str:
-    return of_code(error, getattr(sys.modules.get(getattr(function, "__module__", "")), "__file__", None) or "")
+    return user_code_error_text(
+        error, getattr(sys.modules.get(getattr(function, "__module__", "")), "__file__", None) or ""
+    )
 
 
 def _what_would_help(rows: Sequence[Row], function: Function, means: str) -> RewardFinding | None:

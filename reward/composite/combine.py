@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from reward.composite.config import ComponentScale, Gate
+from reward.composite.config import ComponentGate, ComponentScale
 from reward.support.errors import RewardError
 from reward.support.moments import RunningMoments
 
@@ -23,7 +23,7 @@ class Composite:
 
     weights: Mapping[str, float]
     scales: Mapping[str, ComponentScale] = field(default_factory=dict)
-    gates: Mapping[str, Gate] = field(default_factory=dict)
+    gates: Mapping[str, ComponentGate] = field(default_factory=dict)
 
     @classmethod
     def of(cls, section: Mapping[str, Any]) -> "Composite":
@@ -34,7 +34,7 @@ class Composite:
             for name, scale in (section.get("scale") or {}).items()
         }
         gates = {
-            name: Gate(gate["component"], float(gate.get("at_least", 1.0)), float(gate.get("otherwise", 0.0)))
+            name: ComponentGate(gate["component"], float(gate.get("at_least", 1.0)), float(gate.get("otherwise", 0.0)))
             for name, gate in (section.get("gates") or {}).items()
             if name in weights
         }

@@ -89,13 +89,16 @@ async def judge_score(sample: Sample, options: Options) -> Values:
     Raises:
         GraderFailed: no verdict.
     """
-    from reward.judge.entry import judged, prompt_of  # with Ray: this module is read before anything is installed
+    from reward.judge.entry import (
+        judge_component,
+        prompt_of,
+    )  # with Ray: this module is read before anything is installed
 
-    return await judged(options["config"], prompt_of(sample.extra_info), sample.response, sample.ground_truth)
+    return await judge_component(options["config"], prompt_of(sample.extra_info), sample.response, sample.ground_truth)
 
 
 async def rm_score(sample: Sample, options: Options) -> Values:
-    """Ask the local reward model; ``options.model`` is a ``reward.model.spec.Spec`` as JSON.
+    """Ask the local reward model; ``options.model`` is a ``reward.model.spec.RewardModelSpec`` as JSON.
 
     Raises:
         GraderFailed: no score.

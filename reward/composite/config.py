@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Annotated, Any
 
-from reward.support.schema import STRICT, Check, Number, OneOf, Strict, Via, Wanted, empty, parse
+from reward.support.schema import STRICT, Check, Message, Number, OneOf, Strict, Via, empty, parse
 
 ENV = "env_score"  # the environment's own return: its rewards stand on the turns that earned them
 NAMES = ("rule_score", "format_score", "length_penalty", "repetition_penalty", "judge_score", "rm_score", ENV)
@@ -22,7 +22,7 @@ UNITS = ("tokens", "characters")
 THERE_ARE = "there are {choices}"
 
 Component = Annotated[str, OneOf(NAMES, f": there is no such component; {THERE_ARE}")]
-Switch = Annotated[bool, Strict(), Wanted(" is {value}; allowed: true, false")]
+Switch = Annotated[bool, Strict(), Message(" is {value}; allowed: true, false")]
 Weight = Annotated[float, Number(0, " is {value}; allowed: {number} 0 or more")]
 Count = Annotated[int, Number(1, " is {value}; allowed: {number} 1 or more")]
 Finite = Annotated[float, Number(-math.inf, " is {value}; allowed: {number}")]
@@ -56,7 +56,7 @@ class ComponentScale:
 
 
 @dataclass(frozen=True)
-class Gate:
+class ComponentGate:
     """A component is asked only where the raw value of ``component`` is ``at_least`` this; else it is ``otherwise``."""
 
     __pydantic_config__ = STRICT
@@ -113,7 +113,7 @@ def _wrong_range(scale: ComponentScale, _: Mapping[str, Any]) -> str:
     return "" if scale.low < scale.high and scale.width > 0 else "low < high and width > 0 are wanted"
 
 
-def _loops(gates: Mapping[str, Gate], _: Mapping[str, Any]) -> str:
+def _loops(gates: Mapping[str, ComponentGate], _: Mapping[str, Any]) -> str:
     if ENV in gates:
         return f"{ENV}: its rewards stand on turns, which have come before any gate; leave it out"
     looped = [name for name in gates if _waits_for_itself(name, gates)]
@@ -121,7 +121,7 @@ def _loops(gates: Mapping[str, Gate], _: Mapping[str, Any]) -> str:
     return f"{' and '.join(looped)}: {waiting}" if looped else ""
 
 
-def _waits_for_itself(name: str, gates: Mapping[str, Gate]) -> bool:
+def _waits_for_itself(name: str, gates: Mapping[str, ComponentGate]) -> bool:
     at = gates[name].component
     for _ in gates:
         if at == name:
@@ -154,7 +154,7 @@ class Section(OffSection):
         Check(_scales_turns),
         empty(dict),
     ] = field(default_factory=dict)
-    gates: Annotated[Mapping[Component, Annotated[Gate, empty(dict)]], Check(_loops), empty(dict)] = field(
+    gates: Annotated[Mapping[Component, Annotated[ComponentGate, empty(dict)]], Check(_loops), empty(dict)] = field(
         default_factory=dict
     )
     options: Annotated[ComponentOptions, empty(dict)] = ComponentOptions()

@@ -19,7 +19,7 @@ from reward.judge.judge import Judge
 from reward.judge.prompts import template
 from reward.judge.prompts.presets import LANGUAGES, preset
 from reward.judge.prompts.question import conversation
-from reward.support.wording import kind, path_fault, reason, shown
+from reward.support.wording import json_kind, path_fault, reason, shown
 
 FOLDER = Path(__file__).parent / "labelled"
 SHOWN = 8  # faults
@@ -37,7 +37,7 @@ class LabelError(ValueError):
 
 
 @dataclass(frozen=True)
-class Labelled:
+class LabelledAnswer:
     """An answer whose quality is known."""
 
     prompt: Any
@@ -51,7 +51,7 @@ def sets() -> dict[str, Path]:
     return {path.stem: path for path in FOLDER.glob("*.jsonl")}
 
 
-def read(name: str) -> list[Labelled]:
+def read(name: str) -> list[LabelledAnswer]:
     """Return the labelled answers of a file, or of a set that ships with the kit.
 
     Raises:
@@ -82,19 +82,19 @@ def read(name: str) -> list[Labelled]:
     return rows
 
 
-def _row(row: Any) -> Labelled:
+def _row(row: Any) -> LabelledAnswer:
     if not isinstance(row, dict):
-        raise ValueError(f"{kind(row)}, not an object")
+        raise ValueError(f"{json_kind(row)}, not an object")
     label, response, truth = row.get("label"), row.get("response"), row.get("ground_truth")
     if not isinstance(label, int | float) or not 0 <= label <= 1:
         raise ValueError(f"label is {label!r}; a number from 0 (bad) to 1 (good), true or false is wanted")
     if not isinstance(response, str) or not row.get("prompt"):
         raise ValueError("a prompt and a response are wanted")
-    return Labelled(row["prompt"], response, "" if truth is None else str(truth), float(label))
+    return LabelledAnswer(row["prompt"], response, "" if truth is None else str(truth), float(label))
 
 
 @dataclass
-class Findings:
+class JudgeReport:
     """What was found out about one judge; None where the answers do not tell."""
 
     judge: str
@@ -113,7 +113,7 @@ class Findings:
     latency_p99: float = 0.0
 
 
-async def check(config: JudgeConfig, rows: Sequence[Labelled]) -> Findings:
+async def check(config: JudgeConfig, rows: Sequence[LabelledAnswer]) -> JudgeReport:
     """Ask a judge about each row several times, with the material in another order, and with empty words added."""
     gateway = Gateway(dataclasses.replace(config, on_failure="unscored"))
     judge = Judge(config, gateway.ask)
@@ -126,7 +126,7 @@ async def check(config: JudgeConfig, rows: Sequence[Labelled]) -> Findings:
         other = await _scores([turned[language] for language in speaks], rows, 0)
     finally:
         await gateway.close()
-    findings = Findings(str(config.endpoints[0]), len(rows), sum(score is None for score in repeats[0]))
+    findings = JudgeReport(str(config.endpoints[0]), len(rows), sum(score is None for score in repeats[0]))
     pairs = [(score, row.label) for score, row in zip(repeats[0], rows, strict=True) if score is not None]
     findings.accuracy = _mean([float((score >= 0.5) == (label >= 0.5)) for score, label in pairs])
     findings.auc = auc(pairs)
@@ -145,7 +145,7 @@ async def check(config: JudgeConfig, rows: Sequence[Labelled]) -> Findings:
     return findings
 
 
-async def _scores(judges: Sequence[Judge], rows: Sequence[Labelled], repeat: int) -> list[float | None]:
+async def _scores(judges: Sequence[Judge], rows: Sequence[LabelledAnswer], repeat: int) -> list[float | None]:
     results = await asyncio.gather(
         *(
             judge.score(row.prompt, row.response, row.ground_truth, repeat)
@@ -162,7 +162,7 @@ def _turned(config: JudgeConfig, language: str) -> JudgeConfig:
     return dataclasses.replace(config, language=language, scoring_prompt=exchanged)
 
 
-def _padded(row: Labelled) -> str:
+def _padded(row: LabelledAnswer) -> str:
     """Return the response with empty words after it: twice as long, and 200 characters longer at least."""
     padding = EMPTY_WORDS["zh" if not row.response.isascii() else "en"]
     return f"{row.response}\n\n{padding * math.ceil(max(200, len(row.response)) / len(padding))}".rstrip()
@@ -210,7 +210,7 @@ def _centred_ranks(values: Sequence[float]) -> list[float]:
     return [rank - (len(values) + 1) / 2 for rank in ranks]
 
 
-def table(findings: Sequence[Findings]) -> Iterator[str]:
+def table(findings: Sequence[JudgeReport]) -> Iterator[str]:
     """Return the findings as lines, judges side by side."""
     lines: list[tuple[str, list[str]]] = [
         ("", [finding.judge for finding in findings]),

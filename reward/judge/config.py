@@ -14,7 +14,7 @@ from reward.judge.prompts import presets, question
 from reward.judge.prompts.question import Prompts
 from reward.judge.providers import PROVIDERS, ApiType, Endpoint, KeyName, ModelName, Text, Url, faults_of_key
 from reward.support import json_text, yaml_file
-from reward.support.schema import STRICT, Check, Number, OneOf, Via, Wanted, empty, parse
+from reward.support.schema import STRICT, Check, Message, Number, OneOf, Via, empty, parse
 
 # Field -> flag of ``./train.sh``.
 FLAGS = {
@@ -65,7 +65,7 @@ def _wrong_scale(scale: str, _: Mapping[str, Any]) -> str:
 
 PRICE = ": [input, output] is wanted, money for a million tokens"
 Pair = tuple[Annotated[float, Number(0, "")], Annotated[float, Number(0, "")]]
-ModelPrice = Annotated[Price, Via(lambda pair: Price(*map(float, pair)), Pair), Wanted(PRICE)]
+ModelPrice = Annotated[Price, Via(lambda pair: Price(*map(float, pair)), Pair), Message(PRICE)]
 
 
 @dataclass(frozen=True)

@@ -58,7 +58,7 @@ def prompt_of(extra_info: Mapping[str, Any] | None) -> Any:
     return "" if messages is None else messages
 
 
-async def judged(config: str, prompt: Any, response: str, ground_truth: Any) -> dict[str, float]:
+async def judge_component(config: str, prompt: Any, response: str, ground_truth: Any) -> dict[str, float]:
     """Return the judge's part of a composite reward; ``left_out`` is 1 where its budget is spent and the others go on.
 
     Raises:

@@ -30,7 +30,7 @@ MEANINGS = (
 BY_STATUS = {401: "auth", 402: "quota", 403: "auth", 404: "not_found", 408: "timeout", 409: "conflict"}
 
 
-class Failure(GraderFailed):
+class RequestFailure(GraderFailed):
     """A request that brought no reply.
 
     Attributes:
@@ -63,17 +63,17 @@ def one_line(text: str, most: int = WIDEST) -> str:
     return scrub(" ".join(INVISIBLE.sub("", whole).split()))[:most]
 
 
-def of_status(status: int, message: str, code: object = "", retry_after: float | None = None) -> Failure:
+def of_status(status: int, message: str, code: object = "", retry_after: float | None = None) -> RequestFailure:
     """Return the failure that an HTTP ``status`` other than 200 means."""
     text = one_line(f"{code or ''} {message}", LONGEST)
     if status < 500:
         for kind, pattern in MEANINGS:
             if pattern.search(text):
-                return Failure(kind, text, status)
+                return RequestFailure(kind, text, status)
     if status == 429:
-        return Failure("rate_limited", text, status, retry_after)
+        return RequestFailure("rate_limited", text, status, retry_after)
     kind = BY_STATUS.get(status, "server_error" if status >= 500 else "bad_request")
-    return Failure(kind, text or "no message", status, retry_after)
+    return RequestFailure(kind, text or "no message", status, retry_after)
 
 
 def retry_after(headers: Mapping[str, str], body: Any = None) -> float | None:

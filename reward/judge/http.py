@@ -17,7 +17,7 @@ import certifi
 from aiohttp.http import HttpProcessingError
 from yarl import URL
 
-from reward.judge.failures import Failure, of_status, retry_after
+from reward.judge.failures import RequestFailure, of_status, retry_after
 from reward.judge.keys import ACCOUNTS
 from reward.judge.providers import Endpoint
 
@@ -46,7 +46,7 @@ class BoundedResponse(aiohttp.ClientResponse):
             if len(content) > most:
                 self.close()  # the connection: its rest is not waited for
                 if self.status == 200:
-                    raise Failure("bad_reply", f"a reply of more than {most >> 20} MiB")
+                    raise RequestFailure("bad_reply", f"a reply of more than {most >> 20} MiB")
                 break
         self._body = bytes(content[:most])
         self.release()
@@ -103,29 +103,29 @@ async def one_try(request: aiohttp.ClientRequest, send: aiohttp.ClientHandlerTyp
             response.close()
             raise
     except asyncio.TimeoutError:
-        raise Failure("timeout", "no reply in time") from None
+        raise RequestFailure("timeout", "no reply in time") from None
     except HttpProcessingError as error:  # a broken head, or a body that cannot be decompressed
-        raise Failure("bad_reply", f"a reply that is no HTTP: {error.message}") from None
+        raise RequestFailure("bad_reply", f"a reply that is no HTTP: {error.message}") from None
     except aiohttp.ClientError as error:
-        raise Failure("connection", str(error) or "the connection was lost") from None
+        raise RequestFailure("connection", str(error) or "the connection was lost") from None
     if response.status != 200:
         raise _refused(response, body)
     if not response.content_type.endswith("json"):
-        raise Failure("bad_reply", f"a reply that is {response.content_type}, not JSON")
+        raise RequestFailure("bad_reply", f"a reply that is {response.content_type}, not JSON")
     read_json(body)
     return response
 
 
-def _refused(response: aiohttp.ClientResponse, body: bytes) -> Failure:
+def _refused(response: aiohttp.ClientResponse, body: bytes) -> RequestFailure:
     """Return the failure that a status other than 200 is."""
     if "Location" in response.headers and response.status < 400:
         message = f"it redirects to {_host(str(response.url), response.headers['Location'])}, and is not followed"
-        return Failure("redirected", f"{message}; if that is right, give it as the base URL", response.status)
+        return RequestFailure("redirected", f"{message}; if that is right, give it as the base URL", response.status)
     if response.status < 400:
-        return Failure("bad_reply", "a status that no reply has", response.status)
+        return RequestFailure("bad_reply", "a status that no reply has", response.status)
     try:
         content = read_json(body)
-    except Failure:
+    except RequestFailure:
         content = body.decode(errors="replace")
     message, code = _error(content)
     return of_status(response.status, message, code, retry_after(response.headers, content))
@@ -171,7 +171,7 @@ def read_json(body: bytes) -> Any:
     try:
         content = json.loads(body.decode(), parse_int=number, parse_float=number, parse_constant=number)
     except (ValueError, RecursionError) as error:
-        raise Failure("bad_reply", f"a reply that is no JSON: {error}") from None
+        raise RequestFailure("bad_reply", f"a reply that is no JSON: {error}") from None
     pending, seen = [content], 0
     while pending:
         value = pending.pop()
@@ -179,7 +179,7 @@ def read_json(body: bytes) -> Any:
             seen += len(value)
             pending += value.values() if isinstance(value, dict) else value
         if seen > VALUES:
-            raise Failure("bad_reply", f"a reply of more than {VALUES:,} values")
+            raise RequestFailure("bad_reply", f"a reply of more than {VALUES:,} values")
     return content
 
 
@@ -202,15 +202,15 @@ def _certificates() -> ssl.SSLContext:
     return context
 
 
-def failure_of(error: BaseException) -> Failure:
+def failure_of(error: BaseException) -> RequestFailure:
     """Return the failure that an SDK has wrapped into an error of its own."""
     cause: BaseException | None = error
     while cause is not None:
-        if isinstance(cause, Failure):
+        if isinstance(cause, RequestFailure):
             return cause
         if isinstance(cause, asyncio.TimeoutError):
-            return Failure("timeout", "no reply in time")
+            return RequestFailure("timeout", "no reply in time")
         if isinstance(cause, aiohttp.ClientError):
-            return Failure("connection", str(cause) or "the connection was lost")
+            return RequestFailure("connection", str(cause) or "the connection was lost")
         cause = cause.__cause__ or cause.__context__
-    return Failure("bad_reply", f"{type(error).__name__}: {error}")
+    return RequestFailure("bad_reply", f"{type(error).__name__}: {error}")

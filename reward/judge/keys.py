@@ -98,14 +98,14 @@ def _checked(names: tuple[str, ...], required: bool, is_own_account: bool = Fals
     return Key("" if fault else value or NO_KEY, names, fault, is_own_account)
 
 
-def wrong_name(name: str) -> str:
+def env_name_fault(name: str) -> str:
     """Return why ``name`` is no name of an env var, without showing it: it may be the key itself; or nothing."""
     if name and not ENV_NAME.fullmatch(name):
         return f"the name of an env var that holds a key is wanted, such as {OWN_KEY}, and never a key"
     return ""
 
 
-def refused(api_type: str, address: str, api_key_env: str) -> str:
+def refusal_text(api_type: str, address: str, api_key_env: str) -> str:
     """Return in words which key a server refuses, or that it wants one."""
     key = key_for(api_type, address, api_key_env)
     if key.value not in ("", NO_KEY):
@@ -115,7 +115,7 @@ def refused(api_type: str, address: str, api_key_env: str) -> str:
     return f"it wants a key: {way} ({names} goes to {ACCOUNTS[api_type].hosts[0]} alone)"
 
 
-def wrong_url(url: str) -> str:
+def url_fault(url: str) -> str:
     """Return why ``url`` is no address of a server, without a secret that it may hold; or nothing."""
     try:
         parts = urlsplit(url)
@@ -146,7 +146,7 @@ def is_loopback(host: str) -> bool:
 
 def _parts(address: str) -> SplitResult | None:
     """Return the parts of a URL; None where it is none, or holds what belongs nowhere in one."""
-    return None if not address or wrong_url(address) else urlsplit(address)
+    return None if not address or url_fault(address) else urlsplit(address)
 
 
 def _is_host_of(host: str, account: Account) -> bool:

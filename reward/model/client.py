@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from reward.model.architectures.adapter import Encoded
 from reward.model.encoder import Encoder
 from reward.model.messages import Messages, conversation
-from reward.model.spec import RUN_KEY, Spec
+from reward.model.spec import RUN_KEY, RewardModelSpec
 from reward.support.errors import GraderFailed, GraderTimeout
 from reward.support.secret import excerpt
 
@@ -26,7 +26,7 @@ class ScoringBackend(Protocol):
         """Return what will hold the score of one input, or its exception."""
 
 
-def backend(spec: Spec, router: str = "") -> ScoringBackend:
+def backend(spec: RewardModelSpec, router: str = "") -> ScoringBackend:
     """Return what scores for ``spec``: a server, actors of Ray's, or the model in this process.
 
     ``router`` is the address of verl's own reward model.
@@ -50,7 +50,7 @@ def backend(spec: Spec, router: str = "") -> ScoringBackend:
 class RewardModelClient:
     """One reward model in one process."""
 
-    def __init__(self, spec: Spec, router: str = "") -> None:
+    def __init__(self, spec: RewardModelSpec, router: str = "") -> None:
         self.spec = spec
         self.encoder, self.backend = Encoder(spec), backend(spec, router)
         self.lock = threading.Lock()  # a tokenizer is not for two threads
@@ -97,7 +97,7 @@ def client(spec: str, router: str = "") -> RewardModelClient:
 
 @functools.lru_cache(maxsize=4)
 def _client(spec: str, router: str) -> RewardModelClient:
-    return RewardModelClient(Spec.loads(spec), router)
+    return RewardModelClient(RewardModelSpec.loads(spec), router)
 
 
 async def rm_score(spec: str, response: str, extra_info: Mapping[str, Any]) -> dict[str, float]:
@@ -124,7 +124,7 @@ async def compute_model(
     model: str,
     **_: Any,
 ) -> dict[str, float]:
-    """Score one response for verl; ``model`` is a ``Spec`` as JSON.
+    """Score one response for verl; ``model`` is a ``RewardModelSpec`` as JSON.
 
     Returns:
         The keys of ``KEYS``: ``rm_score`` is what the model said, ``score`` that calibrated, if it was; ``running``

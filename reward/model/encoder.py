@@ -10,7 +10,7 @@ from reward.model.errors import RewardModelError
 from reward.model.fit import Fitted, fit
 from reward.model.imports import transformers
 from reward.model.messages import Messages, cleaned, pattern, special_tokens
-from reward.model.spec import Spec
+from reward.model.spec import RewardModelSpec
 from reward.support.errors import GraderFailed
 from reward.support.secret import excerpt
 
@@ -27,7 +27,7 @@ def read_config(folder: Path) -> dict[str, Any]:
     return read_json(file)
 
 
-def load_tokenizer(spec: Spec) -> Any:
+def load_tokenizer(spec: RewardModelSpec) -> Any:
     """Load the reward model's tokenizer.
 
     Raises:
@@ -44,7 +44,7 @@ def load_tokenizer(spec: Spec) -> Any:
 class Encoder:
     """Encodes conversations for one reward model. Thread-safe as far as its tokenizer is."""
 
-    def __init__(self, spec: Spec, adapter: Adapter | None = None, tokenizer: Any = None) -> None:
+    def __init__(self, spec: RewardModelSpec, adapter: Adapter | None = None, tokenizer: Any = None) -> None:
         self.config = read_config(Path(spec.path))
         self.adapter = adapter or adapter_of(self.config, spec.template or None, spec.adapter)
         self.tokenizer = tokenizer or load_tokenizer(spec)

@@ -11,11 +11,11 @@ from reward.model.encoder import load_tokenizer, read_config
 from reward.model.errors import RewardModelError
 from reward.model.imports import transformers
 from reward.model.messages import conversation
-from reward.model.spec import Spec
+from reward.model.spec import RewardModelSpec
 from reward.support.secret import excerpt
 
 
-def faults(spec: Spec) -> list[str]:
+def faults(spec: RewardModelSpec) -> list[str]:
     """Return what is wrong with the model of ``spec``, one line each.
 
     Of a running server only the configuration and the tokenizer are looked at: its weights are elsewhere.
@@ -46,7 +46,7 @@ def faults(spec: Spec) -> list[str]:
     return lines
 
 
-def _code(spec: Spec, config: Config, adapter: Adapter) -> list[str]:
+def _code(spec: RewardModelSpec, config: Config, adapter: Adapter) -> list[str]:
     """Code that the model cannot do without, or that verl's reward workers would run unasked: a tokenizer's.
 
     Raises:

@@ -8,7 +8,7 @@ from typing import Any
 
 from reward.model import preference_pairs
 from reward.model.client import client, rm_score
-from reward.model.spec import Spec
+from reward.model.spec import RewardModelSpec
 from reward.support.errors import GraderFailed, GraderTimeout
 from reward.support.secret import scrub
 
@@ -36,7 +36,7 @@ def holds_pairs(source: Path) -> bool:
         return False
 
 
-def pair_scorer(spec: Spec) -> Callable[[bytes], dict[str, Any]]:
+def pair_scorer(spec: RewardModelSpec) -> Callable[[bytes], dict[str, Any]]:
     """Return what scores one line of a file of pairs.
 
     Its result: ``group``, ``chosen`` and ``rejected``, what the model says of each; ``score``, by how much the chosen

@@ -21,7 +21,7 @@ from reward.model.encoder import Encoder
 from reward.model.errors import RewardModelError
 from reward.model.messages import Messages, conversation
 from reward.model.serving.engine import RewardEngine
-from reward.model.spec import Spec
+from reward.model.spec import RewardModelSpec
 from reward.support.secret import excerpt
 
 
@@ -36,7 +36,7 @@ class Calibrate:
     seed: int
 
 
-def all_scores(spec: Spec, talks: Sequence[Messages]) -> list[float]:
+def all_scores(spec: RewardModelSpec, talks: Sequence[Messages]) -> list[float]:
     """Return the raw score of each conversation: of the running server, or of the model in this process.
 
     Raises:
@@ -53,7 +53,7 @@ def all_scores(spec: Spec, talks: Sequence[Messages]) -> list[float]:
     return asyncio.run(ask())
 
 
-def try_out(spec: Spec) -> tuple[list[str], list[str]]:
+def try_out(spec: RewardModelSpec) -> tuple[list[str], list[str]]:
     """Score the built-in pairs; return faults, and lines to be told.
 
     Raises:
@@ -99,7 +99,7 @@ def answers(request: Calibrate) -> list[str]:
     return [str(text) for text in tokenizer.batch_decode(generated[:, inputs["input_ids"].shape[1] :], True)]
 
 
-def calibrate(spec: Spec, request: Calibrate) -> tuple[float, float]:
+def calibrate(spec: RewardModelSpec, request: Calibrate) -> tuple[float, float]:
     """Return mean and standard deviation of the scores of the reference policy's answers.
 
     Raises:
@@ -118,7 +118,9 @@ def calibrate(spec: Spec, request: Calibrate) -> tuple[float, float]:
 def main() -> None:
     """Do what stdin asks; write ``faults``, ``lines``, ``mean`` and ``std`` to the file named."""
     asked: dict[str, Any] = json.load(sys.stdin)
-    spec = dataclasses.replace(Spec.loads(json.dumps(asked["spec"])), actors=0, engine="transformers", normalize="raw")
+    spec = dataclasses.replace(
+        RewardModelSpec.loads(json.dumps(asked["spec"])), actors=0, engine="transformers", normalize="raw"
+    )
     result: dict[str, Any] = {"mean": 0.0, "std": 1.0, "lines": []}
     try:
         result["faults"], result["lines"] = try_out(spec)

@@ -11,7 +11,7 @@ NORMALIZE = ("raw", "calibrated", "running")
 
 
 @dataclass(frozen=True)
-class Spec:
+class RewardModelSpec:
     """A reward model and how it is asked."""
 
     path: str  # a folder
@@ -40,7 +40,7 @@ class Spec:
         return json_text.dumps(asdict(self))
 
     @staticmethod
-    def loads(text: str) -> "Spec":
+    def loads(text: str) -> "RewardModelSpec":
         """Return what ``dumps`` wrote."""
         read = json.loads(text)
-        return Spec(**{**read, "policy_tokens": tuple(read.get("policy_tokens", ()))})
+        return RewardModelSpec(**{**read, "policy_tokens": tuple(read.get("policy_tokens", ()))})

@@ -93,7 +93,7 @@ def _labels(extra: Extra) -> list[str]:
     return [str(label) for label in choices.get("label", ())] if isinstance(choices, dict) else []
 
 
-def wanted(ground_truth: Any, extra: Extra) -> str:
+def expected_letter(ground_truth: Any, extra: Extra) -> str:
     """Return the right letter; the truth is a letter, an index from 0, or the text of one of ``extra_info.choices``.
 
     Digits are an index even where the choices are numbers too, as in MMLU, unless the choices bear labels, as in ARC.
@@ -119,7 +119,7 @@ def wanted(ground_truth: Any, extra: Extra) -> str:
 
 def check(ground_truth: Any, extra: Extra) -> None:
     """Refuse a ground truth that names no choice."""
-    wanted(ground_truth, extra)
+    expected_letter(ground_truth, extra)
 
 
 def _plain(text: str) -> str:
@@ -268,7 +268,7 @@ def score(response: str, ground_truth: Any, extra: Extra) -> float:
     Raises:
         GroundTruthError: the ground truth names no choice.
     """
-    right, choices = wanted(ground_truth, extra), _choices(extra)
+    right, choices = expected_letter(ground_truth, extra), _choices(extra)
     letters = LETTERS[: len(choices)] or LETTERS[: max(len(USUAL), LETTERS.index(right) + 1)]
     end = answer.tail(response)
     end = end if end.isascii() else end.translate(FULLWIDTH)
@@ -293,7 +293,7 @@ def score(response: str, ground_truth: Any, extra: Extra) -> float:
 
 def example(ground_truth: Any, extra: Extra) -> str:
     """Return a right answer."""
-    return f"The answer is ({wanted(ground_truth, extra)})"
+    return f"The answer is ({expected_letter(ground_truth, extra)})"
 
 
 RULE = Rule("choice", score, check, example)

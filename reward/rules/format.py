@@ -53,7 +53,7 @@ def schema(response: str, ground_truth: Any, extra: Extra) -> float | Outcome:
 def _ask(task: str, harmless: str, **arguments: Any) -> float | Outcome:
     """Return the score by a task of the worker; a text that stalls it, where ``harmless`` does not, is wrong."""
     try:
-        return float(pool.ask_of_answer(task, {"text": harmless}, **arguments))
+        return float(pool.ask_about_answer(task, {"text": harmless}, **arguments))
     except pool.AnswerFault:
         return Outcome(0.0, timeout=True)
 

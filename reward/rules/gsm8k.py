@@ -21,7 +21,7 @@ ONE_OF_SEVERAL = re.compile(r"[^()=\n\d]{0,64}\band\b[^()=\n]{0,64}\d")
 ON_THE_HOUR = re.compile(r"(?<![\d:])(\d{1,2}):00(?= ?[ap]\.?m)", re.IGNORECASE)  # of the set's answers, '7' is 7:00 pm
 
 
-def wanted(ground_truth: Any) -> str:
+def expected_number(ground_truth: Any) -> str:
     """Return the number of a ground truth: a number, or the set's own worked answer with ``####`` in it.
 
     Raises:
@@ -32,7 +32,7 @@ def wanted(ground_truth: Any) -> str:
 
 def check(ground_truth: Any, extra: Extra) -> None:
     """Refuse a ground truth that is no number."""
-    wanted(ground_truth)
+    expected_number(ground_truth)
 
 
 def score(response: str, ground_truth: Any, extra: Extra) -> float:
@@ -41,7 +41,7 @@ def score(response: str, ground_truth: Any, extra: Extra) -> float:
     Raises:
         GroundTruthError: the ground truth is no number.
     """
-    truth = wanted(ground_truth)
+    truth = expected_number(ground_truth)
     end = ON_THE_HOUR.sub(r"\1", answer.tail(response[-number.LONGEST :]))
     marked = hashed(end) or answer.boxed(end)
     stated = answer.stated(end) if marked is None else marked
@@ -68,7 +68,7 @@ def _marked(text: str) -> tuple[str, ...]:
 
 def example(ground_truth: Any, extra: Extra) -> str:
     """Return a right answer."""
-    return f"#### {wanted(ground_truth)}"
+    return f"#### {expected_number(ground_truth)}"
 
 
 RULE = Rule("gsm8k", score, check, example)

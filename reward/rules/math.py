@@ -227,7 +227,7 @@ def _verify(truth: str, given: str) -> bool:
     number that nobody can work out beside 1: it cannot be compared with anything.
     """
     harmless = truth if re.search(r"[A-Za-z]", COMMAND.sub("", truth)) else "1"
-    return pool.ask_of_answer("math", {"answer": harmless}, truth=truth, answer=given)
+    return pool.ask_about_answer("math", {"answer": harmless}, truth=truth, answer=given)
 
 
 @lru_cache(maxsize=4096)
@@ -236,7 +236,7 @@ def _truth(text: str) -> str:
     return clean(next(iter(boxes(text)), "") or answer.hashed(text) or text)
 
 
-def wanted(ground_truth: Any) -> str:
+def expected_answer(ground_truth: Any) -> str:
     """Return the ground truth cleaned; a worked solution stands for its last box.
 
     Raises:
@@ -251,7 +251,7 @@ def wanted(ground_truth: Any) -> str:
 
 def check(ground_truth: Any, extra: Extra) -> None:
     """Refuse a ground truth that is empty, or a JSON object, which no answer equals."""
-    wanted(ground_truth)
+    expected_answer(ground_truth)
     if str(ground_truth).lstrip().startswith('{"'):
         raise GroundTruthError(
             f"ground_truth is an object, {quoted(ground_truth, 60)}; a number or a formula is wanted"
@@ -265,7 +265,7 @@ def score(response: str, ground_truth: Any, extra: Extra) -> float | Outcome:
         GroundTruthError: the ground truth is empty.
         GraderFailed, GraderTimeout: math-verify gives no verdict on the ground truth alone.
     """
-    truth = wanted(ground_truth)
+    truth = expected_answer(ground_truth)
     readings = [(text, clean(text)) for text in finals(response) if len(text) <= answer.LONGEST]
     try:
         return float(any(_equal(ground_truth, truth, *reading) for reading in readings if reading[1]))
@@ -286,7 +286,7 @@ def _exact(text: str) -> Fraction | None:
 
 def example(ground_truth: Any, extra: Extra) -> str:
     """Return a right answer."""
-    return f"The answer is \\boxed{{{wanted(ground_truth)}}}"
+    return f"The answer is \\boxed{{{expected_answer(ground_truth)}}}"
 
 
 RULE = Rule("math", score, check, example)

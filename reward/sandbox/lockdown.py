@@ -2,8 +2,8 @@
 
 In this order, by the kernel's own interfaces, none of which needs root:
 
-- namespaces (``isolate``, where the kernel permits): no network device, no process in sight, System V IPC of its own,
-  all mounts are read-only but the temporary folder, a tmpfs of 16 MiB. Where it does not permit (Docker's default),
+- namespaces (``try_isolate``, where the kernel permits): no network device, no process in sight, System V IPC of its
+  own, all mounts are read-only but the temporary folder, a tmpfs of 16 MiB. Where it does not permit (as in Docker),
   the filter below still denies sockets and signals, and the folder is on disk with a limit for each file only.
 - rlimits: address space, CPU seconds, file size, open files, threads. The kernel counts no threads of root, so root
   changes its real user id first; the effective one stays, and files can be read as before.
@@ -77,7 +77,7 @@ def _call(what: str, result: int) -> int:
     return result
 
 
-def isolate(folder: str) -> bool:
+def try_isolate(folder: str) -> bool:
     """Move the children of this process into namespaces of their own; return whether the kernel permits it."""
     _change_real_user()  # here, as a user namespace of one user has no other
     flags = NEWPID | NEWNET | NEWIPC | NEWNS

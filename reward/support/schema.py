@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Wanted:
+class Message:
     """What is said of a value that does not fit, whatever is wrong with it: ``message`` follows its name."""
 
     message: str
@@ -35,7 +35,7 @@ class Wanted:
 class Number:
     """A finite number from ``least`` to ``most``, whole where the type is ``int``; a text or a bool is none.
 
-    ``message`` as in ``Wanted``; ``{number}`` stands for a number, or a whole number.
+    ``message`` as in ``Message``; ``{number}`` stands for a number, or a whole number.
     """
 
     least: float
@@ -64,7 +64,7 @@ class Strict:
 
 @dataclass(frozen=True)
 class OneOf:
-    """One of ``choices``. ``message`` as in ``Wanted``; ``{choices}`` stands for those that are not empty."""
+    """One of ``choices``. ``message`` as in ``Message``; ``{choices}`` stands for those that are not empty."""
 
     choices: tuple[str, ...]
     message: str

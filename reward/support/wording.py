@@ -74,7 +74,7 @@ def quoted(value: object, most: int = MOST) -> str:
     return f"'{shown(value, most)}'"
 
 
-def kind(value: object) -> str:
+def json_kind(value: object) -> str:
     """Return what a value of JSON is, in JSON's own words, with its article."""
     if isinstance(value, bool):
         return "true or false"
@@ -97,7 +97,7 @@ def reason(error: BaseException) -> str:
         return SYSTEM[errno.ELOOP]  # pathlib's before Python 3.13
     if isinstance(error, ValueError) and text.startswith("Exceeds the limit ("):  # of int()
         return "a number has too many digits"
-    known = next((text for kind, text in KINDS.items() if isinstance(error, kind)), None)
+    known = next((text for type_, text in KINDS.items() if isinstance(error, type_)), None)
     if known is not None:
         return known
     text = re.sub(r"\b[A-Z]\w+Error: ", "", text)
@@ -114,12 +114,12 @@ def _of_the_system(error: OSError) -> str:
     return SYSTEM.get(error.errno) or os.strerror(error.errno).lower()
 
 
-def of_system(error: OSError) -> str:
+def system_error_text(error: OSError) -> str:
     """Return an error of the system as one line, with the file that it is about."""
     return f"{shown(error.filename)}: {reason(error)}" if error.filename is not None else reason(error)
 
 
-def of_code(error: BaseException, file: str = "") -> str:
+def user_code_error_text(error: BaseException, file: str = "") -> str:
     """Return an error of a person's own code: its type, what it says, and the last line of ``file`` that it came by."""
     text = "" if OF_PYTHON.search(str(error)) else shown(error, 200)
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if file and frame.filename == file]
@@ -131,7 +131,7 @@ def of_code(error: BaseException, file: str = "") -> str:
     return f"{type(error).__name__}{f' ({text})' if text else ''}{where}"
 
 
-def expanded(text: str) -> Path:
+def expand_home(text: str) -> Path:
     """Return ``text`` as a path, its ~ expanded where there is such a home."""
     try:
         return Path(text).expanduser()

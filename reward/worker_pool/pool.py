@@ -179,7 +179,7 @@ class AnswerFault(Exception):
     """A grader does not survive an answer, or takes too long, and it is the answer's doing: it is wrong."""
 
 
-def ask_of_answer(task: str, harmless: dict[str, Any], **arguments: Any) -> bool:
+def ask_about_answer(task: str, harmless: dict[str, Any], **arguments: Any) -> bool:
     """Return what ``task`` answers about a stranger's answer, which may be written to stall it.
 
     Args:

@@ -51,7 +51,7 @@ def make_model(name: str, folder: Path) -> Path:
     import torch
     from transformers import AutoTokenizer, Qwen2Config, Qwen2ForCausalLM
 
-    tiny = Path(models.find("builtin:tiny", ROOT / "outputs" / "cache" / "models", 1, print).path)
+    tiny = Path(models.find_or_make("builtin:tiny", ROOT / "outputs" / "cache" / "models", 1, print).path)
     if name == "tiny":
         return tiny
     hidden, layers, heads, kv_heads, inner, tied = QWEN[name]

@@ -15,7 +15,7 @@ from pathlib import Path
 from reward.model.client import RewardModelClient
 from reward.model.messages import Messages, conversation
 from reward.model.serving.server import served_model
-from reward.model.spec import Spec
+from reward.model.spec import RewardModelSpec
 from tests.support import reward_models, vllm_server
 
 LENGTH = 2048  # tokens of context
@@ -52,10 +52,10 @@ def main() -> None:
             conversation(f"{i}: why is it so?", f"{i} " + "so " * (options.tokens * (1 + i % 4) // 12))
             for i in range(options.size)
         ]
-        spec = Spec(str(folder), max_length=LENGTH)
+        spec = RewardModelSpec(str(folder), max_length=LENGTH)
         found = {"transformers": rate(RewardModelClient(spec), talks, options.rounds)}
         with vllm_server.serving(folder, Path(place) / "log", LENGTH) as url:
-            by_vllm = Spec(str(folder), max_length=LENGTH, url=url, served=served_model(url))
+            by_vllm = RewardModelSpec(str(folder), max_length=LENGTH, url=url, served=served_model(url))
             found["vllm"] = rate(RewardModelClient(by_vllm), talks, options.rounds)
     for name, rates in found.items():
         print(f"{name:14} {' '.join(f'{each:8.1f}' for each in rates)} scores/s")

@@ -97,7 +97,7 @@ def train(work: Work, steps: int) -> dict[str, list[float]]:
 
     from data import arith
 
-    folder = models.find(work.model, ROOT / "outputs" / "cache" / "models", 1, print).path
+    folder = models.find_or_make(work.model, ROOT / "outputs" / "cache" / "models", 1, print).path
     tokenizer = AutoTokenizer.from_pretrained(folder, padding_side="left")
     prompts = [
         tokenizer.apply_chat_template(

@@ -17,7 +17,7 @@ CALL = re.compile(
 
 @pytest.fixture(scope="module")
 def folder(output) -> str:
-    return models.find("builtin:tiny", output / "cache" / "models", 1, print, tools="calculator").path
+    return models.find_or_make("builtin:tiny", output / "cache" / "models", 1, print, tools="calculator").path
 
 
 @torch.no_grad()

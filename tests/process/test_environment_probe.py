@@ -57,7 +57,7 @@ def test_the_players_of_a_users_environment(tmp_path: Path) -> None:
     assert sorted(unscripted.returns["random"]) == sorted(played.returns["random"])  # the same players
     assert unscripted.returns["scripted"] == []
     unnamed = probe.probe(spec_of(tmp_path, SOURCE.replace("actions = WORDS", "actions = []")))
-    assert not unnamed.played and not unnamed.is_level and "names no actions" in unnamed.line()
+    assert not unnamed.played and not unnamed.has_equal_returns and "names no actions" in unnamed.line()
 
 
 @pytest.mark.parametrize(
@@ -84,11 +84,11 @@ def test_what_breaks_is_one_line(tmp_path: Path, old: str, new: str, cause: str)
 
 def test_nothing_to_learn_is_said_only_of_whole_episodes(tmp_path: Path) -> None:
     level = SOURCE.replace("float(action == self.goal)", "1.0")
-    assert probe.probe(spec_of(tmp_path, level)).is_level
+    assert probe.probe(spec_of(tmp_path, level)).has_equal_returns
     endless = level.replace('""', '"on"').replace("True, False, {}\n", "False, False, {}\n")
-    assert probe.probe(spec_of(tmp_path, endless, turns=5)).is_level  # cut by its own limit
+    assert probe.probe(spec_of(tmp_path, endless, turns=5)).has_equal_returns  # cut by its own limit
     cut = probe.probe(spec_of(tmp_path, endless, turns=50))
-    assert not cut.is_level and not cut.differs and "in the first 20 turns" in cut.line()
+    assert not cut.has_equal_returns and not cut.differs and "in the first 20 turns" in cut.line()
 
 
 def test_a_step_is_timed_by_itself(tmp_path: Path) -> None:
@@ -103,7 +103,7 @@ def test_the_probe_ends_in_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(probe, "SECONDS", 2.0)
     slow, start = SOURCE.replace('return "",', 'time.sleep(30); return "",'), time.monotonic()
     played = probe.probe(spec_of(tmp_path, slow, timeout=100.0))
-    assert time.monotonic() - start < 15 and played.missing and not played.is_level
+    assert time.monotonic() - start < 15 and played.missing and not played.has_equal_returns
     assert played.line() == "no episode ended within 2 s"
 
 

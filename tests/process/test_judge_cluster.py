@@ -17,7 +17,7 @@ from reward.judge import entry as judge_entry
 from reward.judge.config import JudgeConfig, Price
 from reward.judge.gateway import ray_actor
 from reward.judge.gateway.gateway import Gateway, JudgeFailedError
-from reward.judge.gateway.ray_actor import InThread
+from reward.judge.gateway.ray_actor import LocalGateway
 from reward.judge.judge import KEYS, Judge
 from tests.support.judge_server import KEY, JudgeServer, judge_of_sums, material, verdict
 from trainer.driver.judge_watch import JudgeStoppedError, JudgeWatch
@@ -40,7 +40,7 @@ def test_threads_and_loops_share_one_gateway() -> None:
     """As offline scoring does: a loop a row."""
     results: list[float] = []
     with JudgeServer(judge_of_sums, latency=0.3) as server:
-        local = InThread(config(server))
+        local = LocalGateway(config(server))
         judge = Judge(local.gateway.config, local.ask)
 
         def one(number: int) -> None:

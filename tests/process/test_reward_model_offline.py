@@ -8,7 +8,7 @@ from reward.model import preference_pairs
 from reward.model.encoder import Encoder
 from reward.model.messages import conversation
 from reward.model.serving.engine import RewardEngine
-from reward.model.spec import Spec
+from reward.model.spec import RewardModelSpec
 from tests.support import reward_models
 from tests.support.command import train_sh
 
@@ -28,7 +28,7 @@ def read(path) -> list[dict]:
 
 
 def expected(folder, *talks) -> list[float]:
-    spec = Spec(str(folder))
+    spec = RewardModelSpec(str(folder))
     encoder = Encoder(spec)
     return RewardEngine(spec).scores([encoder.encode(talk) for talk in talks])
 

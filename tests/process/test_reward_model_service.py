@@ -19,7 +19,7 @@ from reward.model.serving.actor import RewardModel
 from reward.model.serving.batcher import Batcher
 from reward.model.serving.engine import RewardEngine
 from reward.model.serving.server import scalar, served_model
-from reward.model.spec import Spec
+from reward.model.spec import RewardModelSpec
 from reward.support.errors import GraderFailed, GraderTimeout
 from tests.support import reward_models
 from tests.support.command import train_sh
@@ -108,7 +108,7 @@ GOOD = json.dumps({"data": [{"index": 0, "probs": [-3.25], "num_classes": 1}]})
 
 
 def asked(folder, url: str, **options) -> dict[str, float]:
-    return asyncio.run(RewardModelClient(Spec(str(folder), url=url, **options)).score(TALK))
+    return asyncio.run(RewardModelClient(RewardModelSpec(str(folder), url=url, **options)).score(TALK))
 
 
 def test_raw_scores_by_token_ids(folder) -> None:
@@ -209,21 +209,23 @@ def test_too_late_is_told_apart(folder) -> None:
         asked(folder, "http://127.0.0.1:9", retries=0)
 
 
-def computed(spec: Spec, **extra) -> dict[str, float]:
+def computed(spec: RewardModelSpec, **extra) -> dict[str, float]:
     return asyncio.run(compute_model("x", "4", None, extra, model=spec.dumps()))
 
 
 def test_the_reward_function_has_the_same_keys_whatever_happens(folder) -> None:
     with server((200, GOOD)) as (url, _):
-        good = computed(Spec(str(folder), url=url, mean=-3.0, std=0.5, normalize="calibrated"), messages="2+2?")
+        good = computed(
+            RewardModelSpec(str(folder), url=url, mean=-3.0, std=0.5, normalize="calibrated"), messages="2+2?"
+        )
     assert good == {"score": -0.5, "unscored": 0.0, "timeout": 0.0, "rm_score": -3.25, "rm_truncated": 0.0}
-    failed = computed(Spec(str(folder), url="http://127.0.0.1:9", retries=0), messages="2+2?")
+    failed = computed(RewardModelSpec(str(folder), url="http://127.0.0.1:9", retries=0), messages="2+2?")
     assert (failed["unscored"], failed["score"], tuple(failed)) == (1.0, 0.0, KEYS)
-    assert computed(Spec(str(folder)))["unscored"] == 1.0  # no prompt
+    assert computed(RewardModelSpec(str(folder)))["unscored"] == 1.0  # no prompt
 
 
 def test_the_actor_scores_as_the_engine_does(folder) -> None:
-    spec = Spec(str(folder), actors=1, micro_batch=2)
+    spec = RewardModelSpec(str(folder), actors=1, micro_batch=2)
     encoder, model = Encoder(spec), RewardModel(spec.dumps())
     inputs = [encoder.encode(conversation("2+2?", "4" * n)) for n in range(1, 8)]
 
@@ -245,6 +247,6 @@ def test_an_answer_of_a_server() -> None:
 
 
 def test_the_spec_survives_the_configuration() -> None:
-    spec = Spec("a $b ${c}", template="{{ m['x'] }} ${oc.env:HOME}", policy_tokens=("<s>", "</s>"))
+    spec = RewardModelSpec("a $b ${c}", template="{{ m['x'] }} ${oc.env:HOME}", policy_tokens=("<s>", "</s>"))
     assert "${" not in spec.dumps()
-    assert Spec.loads(spec.dumps()) == spec
+    assert RewardModelSpec.loads(spec.dumps()) == spec

@@ -8,7 +8,7 @@ from reward.model.client import RewardModelClient
 from reward.model.errors import RewardModelError
 from reward.model.messages import conversation
 from reward.model.serving.server import served_model
-from reward.model.spec import Spec
+from reward.model.spec import RewardModelSpec
 from tests.support import reward_models, vllm_server
 
 pytestmark = pytest.mark.slow  # a minute for the server to start
@@ -31,7 +31,7 @@ def served(request, tmp_path):
         yield folder, url
 
 
-def scores(spec: Spec) -> list[float]:
+def scores(spec: RewardModelSpec) -> list[float]:
     client = RewardModelClient(spec)
 
     async def ask() -> list[float]:
@@ -47,9 +47,9 @@ def test_the_same_scores_for_who_has_the_key(served, monkeypatch) -> None:
         with pytest.raises(RewardModelError, match=said):
             served_model(url)
     monkeypatch.setenv("RM_API_KEY", KEY)
-    spec = Spec(str(folder), url=url, served=served_model(url), max_length=1024)
-    here = scores(Spec(str(folder), max_length=1024))
+    spec = RewardModelSpec(str(folder), url=url, served=served_model(url), max_length=1024)
+    here = scores(RewardModelSpec(str(folder), max_length=1024))
     assert len({round(score, 2) for score in here}) == 3
     assert scores(spec) == pytest.approx(here, **NEAR)
-    pooling = Spec(str(folder), url=f"{url}/pooling", served=served_model(url), max_length=1024)
+    pooling = RewardModelSpec(str(folder), url=f"{url}/pooling", served=served_model(url), max_length=1024)
     assert scores(pooling) == pytest.approx(here, **NEAR)

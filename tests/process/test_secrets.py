@@ -13,7 +13,7 @@ from urllib.parse import quote, quote_plus
 
 import pytest
 
-from reward.judge.failures import Failure
+from reward.judge.failures import RequestFailure
 from reward.support import redact, secret
 from tests.attacks import secret_names
 from tests.support.command import Result, train_sh
@@ -167,7 +167,7 @@ def test_a_secrets_forms_are_made_once_for_many_texts(canaries, monkeypatch) -> 
 
 def test_a_failure_of_a_judge_is_scrubbed_before_it_is_cut(canaries) -> None:
     for padding in range(280, 300):
-        assert "canary" not in str(Failure("auth", "x" * padding + "canary-one-7f3a91"))
+        assert "canary" not in str(RequestFailure("auth", "x" * padding + "canary-one-7f3a91"))
 
 
 PRINTING = """

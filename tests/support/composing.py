@@ -6,7 +6,7 @@ from pathlib import Path
 from omegaconf import DictConfig
 
 from data import models
-from reward.model.spec import Spec
+from reward.model.spec import RewardModelSpec
 from trainer.checks import judge, preflight
 from trainer.composition import compose, config_environment
 from trainer.composition.run_plan import RunPlan
@@ -20,14 +20,14 @@ def resolved(model: Path, gpus: int, *overrides: str, name: str = "", **environ:
     """Compose the configuration of a run of ``model``; with ``name``, by the defaults of the model of that name."""
     settings = read_settings({"MODEL_PATH": name or str(model), **environ}, overrides, gpus)
     plan = RunPlan(
-        models.find(str(model), Path("unused"), 1, print),
+        models.find_or_make(str(model), Path("unused"), 1, print),
         Path("train.parquet"),
         Path("val.parquet"),
         rows=(30 * settings.integer("BATCH_SIZE"), 256),
         bucket_mb=64,
         judge=judge.plan(settings)[0],
         start=Start(Path("checkpoints/old/global_step_7") if settings.text("RESUME") else None),
-        reward_model=Spec("rm", engine="vllm", max_length=512) if settings.reward.by_model else None,
+        reward_model=RewardModelSpec("rm", engine="vllm", max_length=512) if settings.reward.by_model else None,
     )
     run = folders.Run("run", Path("runs/run"), Path("checkpoints/run"))
     return compose.resolve(config_environment.of_config(settings, plan, run, Path("tmp")), settings)

@@ -8,10 +8,10 @@ from data import parquet
 from reward.audit import AuditSpec
 from reward.checks.reward_check import RewardFinding as RewardFinding
 from reward.judge.config import ConfigError, JudgeConfig, key_faults, unpriced
-from reward.model.spec import Spec
+from reward.model.spec import RewardModelSpec
 from reward.rules import RULES
 from reward.support.nearest import nearest
-from reward.support.wording import expanded, path_fault, shown
+from reward.support.wording import expand_home, path_fault, shown
 from trainer.checks import judge, reward_check
 from trainer.checks.finding import Finding
 from trainer.composition.reward_spec import with_whole_path
@@ -45,10 +45,10 @@ def spec(settings: Settings) -> AuditSpec | None:
         near = [f"perhaps {shown(name)}; else " for name in nearest(text, [*RULES, "rule", "judge"])[:1]]
         forms = "path.py[:name], module:name, rule, the name of a rule, judge or reward_model:NAME"
         raise UserError(f"--audit_fn {shown(text)}: there is no such audit; {''.join(near)}give {forms}")
-    if place.endswith(".py") and (fault := path_fault(expanded(place))):
+    if place.endswith(".py") and (fault := path_fault(expand_home(place))):
         raise UserError(f"--audit_fn {shown(text)}: {fault}")
-    if place.endswith(".py") and not expanded(place).is_file():
-        raise UserError(f"--audit_fn {shown(text)}: there is no file {shown(expanded(place).absolute())}")
+    if place.endswith(".py") and not expand_home(place).is_file():
+        raise UserError(f"--audit_fn {shown(text)}: there is no file {shown(expand_home(place).absolute())}")
     return AuditSpec("function", with_whole_path(text), seconds)
 
 
@@ -68,7 +68,7 @@ def _of_model(settings: Settings, text: str) -> Settings:
     return settings.having(**(OF_A_MODEL | {"REWARD_MODEL_PATH": text.removeprefix(MODEL)}))
 
 
-def _model(settings: Settings, text: str) -> Spec:
+def _model(settings: Settings, text: str) -> RewardModelSpec:
     from trainer.checks import reward_model  # brings torch, which other runs do without
 
     try:
@@ -122,7 +122,7 @@ def try_model(settings: Settings, audit: AuditSpec, policy: str) -> tuple[AuditS
         return audit, []
     from trainer.checks import reward_model
 
-    model = dataclasses.replace(Spec.loads(audit.spec), policy_tokens=reward_model.policy_tokens(policy))
+    model = dataclasses.replace(RewardModelSpec.loads(audit.spec), policy_tokens=reward_model.policy_tokens(policy))
     lines: list[str] = []
     if settings.switch("REWARD_CHECK"):
         try:

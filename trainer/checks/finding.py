@@ -8,7 +8,7 @@ from typing import Literal
 
 from data.models import ModelError
 from data.parquet import DataError
-from reward.support.wording import LINE, of_system, shown
+from reward.support.wording import LINE, shown, system_error_text
 from trainer.settings.messages import in_language
 from trainer.user_error import UserError
 
@@ -45,7 +45,7 @@ def guarded(what: str, function: Callable[[], Iterator[Finding]]) -> list[Findin
     except ModelError as error:
         findings += failures(what, [str(error)])
     except OSError as error:
-        findings += failures(what, [of_system(error)])
+        findings += failures(what, [system_error_text(error)])
     return findings
 
 

@@ -10,7 +10,7 @@ from reward.judge.failures import RETRIED
 from reward.judge.gateway import budget, cache
 from reward.judge.gateway.backend import USUAL_OUTPUT
 from reward.judge.gateway.gateway import OUTAGE, Gateway, JudgeAnswer
-from reward.judge.keys import refused
+from reward.judge.keys import refusal_text
 from reward.judge.prompts.question import typed
 from reward.judge.providers import Endpoint
 from trainer import ROOT
@@ -100,7 +100,7 @@ def _fault(where: str, endpoint: Endpoint, answer: JudgeAnswer) -> list[str]:
         return []
     account, model = where or f"--rm_api_type {endpoint.api_type}", where or f"--rm_model {endpoint.model}"
     meaning = {
-        "auth": f"{account}: {refused(endpoint.api_type, endpoint.address, endpoint.api_key_env)}",
+        "auth": f"{account}: {refusal_text(endpoint.api_type, endpoint.address, endpoint.api_key_env)}",
         "not_found": f"{model}: {endpoint.api_type} has no such model, or nothing answers at that URL",
         "quota": f"{account}: the account's quota or credit is used up",
         "no_verdict": f"{model}: it does not answer in the form that is asked for",

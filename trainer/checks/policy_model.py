@@ -8,7 +8,7 @@ from data import models
 from reward.model.architectures import weights
 from reward.model.errors import RewardModelError
 from reward.model.imports import transformers
-from reward.support.wording import is_folder, of_system, quoted, reason, shown
+from reward.support.wording import is_folder, quoted, reason, shown, system_error_text
 from trainer.user_error import UserError
 
 SAMPLING = ("temperature", "top_p", "top_k", "min_p", "repetition_penalty", "max_new_tokens")
@@ -99,7 +99,7 @@ def _faults(name: str, model: models.Model) -> list[str]:
         except RewardModelError as error:
             faults += [f"{shown(line, 200)}; restore its files" for line in error.faults]
         except OSError as error:
-            faults.append(of_system(error))
+            faults.append(system_error_text(error))
     return faults
 
 

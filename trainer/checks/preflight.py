@@ -12,7 +12,7 @@ from environments.tools.spec import Schema
 from reward.audit import AuditSpec
 from reward.judge.config import JudgeConfig
 from reward.model.preference_pairs import WARNING
-from reward.model.spec import Spec
+from reward.model.spec import RewardModelSpec
 from trainer.checks import audit_check, host_checks, judge, policy_model, reward_check, software
 from trainer.checks.finding import Finding, failures, guarded, run_in_thread
 from trainer.checks.multi_turn import conversation_check, environment_check, tools_check
@@ -35,7 +35,7 @@ class Facts:
     start: resume.Start = field(default_factory=resume.Start)
     keys: tuple[str, ...] = ()
     exact: bool = True
-    reward_model: Spec | None = None
+    reward_model: RewardModelSpec | None = None
     judge: JudgeConfig | None = None
     audit: AuditSpec | None = None
     tools: list[Schema] = field(default_factory=list)
@@ -110,7 +110,7 @@ def _data(settings: Settings, facts: Facts) -> Iterator[Finding]:
     try:
         files = data_files(settings)
         rows = (parquet.row_count(files[0]), parquet.row_count(files[1]))
-    except parquet.TooMuch:
+    except parquet.DataNotRead:
         facts.files = (Path("train.parquet"), Path("val.parquet"))
         return
     facts.files, facts.rows = files, rows
@@ -123,7 +123,7 @@ def _model(settings: Settings, facts: Facts) -> Iterator[Finding]:
     spec, cache = settings.text("MODEL_PATH"), settings.output / "cache" / "models"
     fetch = not settings.dry_run and not spec.startswith("builtin:")  # making one comes last
     made_for = environment_spec.of_model(settings)
-    model = models.find(spec, cache, settings.integer("SEED"), print, fetch, *made_for)
+    model = models.find_or_make(spec, cache, settings.integer("SEED"), print, fetch, *made_for)
     facts.model = model
     faults = [] if settings.dry_run else [*software.device_faults(settings, model), *policy_model.faults(spec, model)]
     yield from failures("model", faults)
@@ -141,7 +141,7 @@ def _make_model(settings: Settings, facts: Facts, say: Callable[[str], None], ma
         return
     spec, cache = settings.text("MODEL_PATH"), settings.output / "cache" / "models"
     made_for = environment_spec.of_model(settings)
-    facts.model = models.find(spec, cache, settings.integer("SEED"), say, True, *made_for)
+    facts.model = models.find_or_make(spec, cache, settings.integer("SEED"), say, True, *made_for)
     yield from _tokenizer(settings, facts)
 
 
@@ -271,7 +271,7 @@ def _try_reward_model(settings: Settings, facts: Facts, say: Callable[[str], Non
     yield Finding("reward", "ok", f"{settings.text('REWARD_MODEL_PATH')} can be used")
 
 
-def _reward_model(settings: Settings) -> Spec | None:
+def _reward_model(settings: Settings) -> RewardModelSpec | None:
     """Return the reward model, sound as far as can be told without its weights; None where there is none.
 
     Raises:
@@ -289,7 +289,7 @@ def data_files(settings: Settings) -> tuple[Path, Path]:
 
     Raises:
         DataError: with every fault of the data.
-        TooMuch: in a dry run, of data that takes long to read.
+        DataNotRead: in a dry run, of data that takes long to read.
     """
     rules = settings.reward.by_rule and not reward_spec.is_overridden(settings)
     cache, most = settings.output / "cache" / "data", QUICK if settings.dry_run else None

@@ -17,7 +17,7 @@ import psutil
 from data import parquet
 from reward import custom
 from reward.checks import reward_check
-from reward.support.wording import expanded, path_fault, shown
+from reward.support.wording import expand_home, path_fault, shown
 from trainer.composition.reward_spec import is_overridden, reward_fn
 from trainer.settings.settings import Settings
 from trainer.user_error import UserError
@@ -39,10 +39,10 @@ def function_faults(settings: Settings) -> list[str]:
     """Return what can be said against ``--reward_fn`` at a glance: its file is not there."""
     spec = settings.text("REWARD_FN")
     place = spec.rpartition(":")[0] if ":" in spec else spec
-    if place.endswith(".py") and (fault := path_fault(expanded(place))):
+    if place.endswith(".py") and (fault := path_fault(expand_home(place))):
         return [f"--reward_fn {shown(spec)}: {fault}"]
-    if place.endswith(".py") and not expanded(place).is_file():
-        return [f"--reward_fn {shown(spec)}: there is no file {shown(expanded(place).absolute())}"]
+    if place.endswith(".py") and not expand_home(place).is_file():
+        return [f"--reward_fn {shown(spec)}: there is no file {shown(expand_home(place).absolute())}"]
     return []
 
 

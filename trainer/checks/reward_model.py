@@ -17,7 +17,7 @@ from reward.model.faults import faults
 from reward.model.imports import transformers
 from reward.model.messages import conversation, special_tokens
 from reward.model.serving.server import served_model
-from reward.model.spec import Spec
+from reward.model.spec import RewardModelSpec
 from reward.support.errors import GraderFailed
 from reward.support.secret import excerpt
 from trainer.settings.settings import Settings
@@ -34,7 +34,7 @@ def on_a_gpu(settings: Settings) -> bool:
     return settings.text("DEVICE") == "cuda" and settings.text("RM_DEVICE") == "auto"
 
 
-def plan(settings: Settings, head_sizes: tuple[int, ...] = ()) -> Spec:
+def plan(settings: Settings, head_sizes: tuple[int, ...] = ()) -> RewardModelSpec:
     """Return the reward model as the knobs have it; its engine is settled, and nothing is checked.
 
     Args:
@@ -48,7 +48,7 @@ def plan(settings: Settings, head_sizes: tuple[int, ...] = ()) -> Spec:
     try:
         folder = _folder(name, SERVED if url else WEIGHTS, settings.dry_run)
         template = settings.text("RM_TEMPLATE")
-        spec = Spec(
+        spec = RewardModelSpec(
             path=str(folder or name),
             tokenizer=settings.text("RM_TOKENIZER"),
             template=Path(template).expanduser().read_text(encoding="utf-8") if template else "",
@@ -79,7 +79,7 @@ def plan(settings: Settings, head_sizes: tuple[int, ...] = ()) -> Spec:
     return dataclasses.replace(spec, max_length=_length(settings, spec))
 
 
-def _length(settings: Settings, spec: Spec) -> int:
+def _length(settings: Settings, spec: RewardModelSpec) -> int:
     """Return vLLM's context: room for twice the policy's tokens, as another tokenizer has more, and the template."""
     room = 2 * (settings.integer("MAX_PROMPT_LENGTH") + settings.integer("MAX_RESPONSE_LENGTH")) + TEMPLATE
     config = read_config(Path(spec.path))
@@ -96,7 +96,7 @@ def _absolute(adapter: str) -> str:
     return f"{Path(place).expanduser().resolve()}{colon}{name}" if place.endswith(".py") else adapter
 
 
-def _engine(settings: Settings, spec: Spec, head_sizes: tuple[int, ...]) -> str:
+def _engine(settings: Settings, spec: RewardModelSpec, head_sizes: tuple[int, ...]) -> str:
     """Return ``vllm`` or ``transformers``."""
     asked = settings.text("RM_ENGINE")
     config = read_config(Path(spec.path))
@@ -151,7 +151,9 @@ def _folder(name: str, patterns: list[str], dry: bool) -> Path | None:
     raise RewardModelError(reason)
 
 
-def check(settings: Settings, spec: Spec, policy: str, train_file: Path, say: Callable[[str], None]) -> Spec:
+def check(
+    settings: Settings, spec: RewardModelSpec, policy: str, train_file: Path, say: Callable[[str], None]
+) -> RewardModelSpec:
     """Rank the built-in pairs with the model, calibrate it if asked; return what it is used as.
 
     Args:
@@ -182,7 +184,7 @@ def check(settings: Settings, spec: Spec, policy: str, train_file: Path, say: Ca
     return dataclasses.replace(spec, mean=answer["mean"], std=answer["std"])
 
 
-def try_out(settings: Settings, spec: Spec) -> list[str]:
+def try_out(settings: Settings, spec: RewardModelSpec) -> list[str]:
     """Return how the model ranks the built-in pairs.
 
     Raises:
@@ -191,7 +193,7 @@ def try_out(settings: Settings, spec: Spec) -> list[str]:
     return list(_in_a_process(settings, _asked(spec))["lines"])
 
 
-def _asked(spec: Spec) -> Spec:
+def _asked(spec: RewardModelSpec) -> RewardModelSpec:
     """Return ``spec`` with the name that a running server has for the model."""
     try:
         return dataclasses.replace(spec, served=served_model(spec.url)) if spec.url else spec
@@ -204,7 +206,7 @@ def policy_tokens(policy: str) -> tuple[str, ...]:
     return tuple(sorted(special_tokens(transformers().AutoTokenizer.from_pretrained(policy))))
 
 
-def _in_a_process(settings: Settings, spec: Spec, calibrate: dict[str, Any] | None = None) -> dict[str, Any]:
+def _in_a_process(settings: Settings, spec: RewardModelSpec, calibrate: dict[str, Any] | None = None) -> dict[str, Any]:
     """Return the answer of ``reward.model.smoke_test``.
 
     Raises:
@@ -226,7 +228,7 @@ def _in_a_process(settings: Settings, spec: Spec, calibrate: dict[str, Any] | No
     return answer
 
 
-def shown(spec: Spec, row: Mapping[str, Any]) -> str:
+def shown(spec: RewardModelSpec, row: Mapping[str, Any]) -> str:
     """Return the exact text that the model sees for one row of verl's form, answered by its ground truth.
 
     Raises:

@@ -39,7 +39,7 @@ def _of_data(settings: Settings) -> int:
         train_file, _ = preflight.data_files(settings)
     except parquet.DataError as error:
         raise UserError(*error.faults) from None
-    except parquet.TooMuch as error:
+    except parquet.DataNotRead as error:
         raise UserError(f"--data {error}: it takes long to read, so leave out --dry_run") from None
     verdict = reward_check.try_out(settings, train_file)
     for line in verdict.lines:

@@ -11,10 +11,10 @@ from pathlib import Path
 from reward import row
 from reward import score as offline
 from reward.judge.config import JudgeConfig
-from reward.model.spec import Spec
+from reward.model.spec import RewardModelSpec
 from reward.support import redact
 from reward.support.errors import RewardFunctionError
-from reward.support.wording import SYSTEM, expanded, quoted, reason, shown
+from reward.support.wording import SYSTEM, expand_home, quoted, reason, shown
 from trainer.checks import judge, reward_check
 from trainer.composition import reward_spec
 from trainer.launch import supervisor
@@ -37,11 +37,11 @@ def run(settings: Settings, arguments: Sequence[str]) -> int:
     faults = faults or reward_check.import_faults(settings)
     if faults:
         raise UserError(*faults)
-    source = expanded(arguments[0])
+    source = expand_home(arguments[0])
     if fault := source_fault(source):
         raise UserError(f"score: {quoted(arguments[0])}: {fault}; give a JSONL file of answers")
     asked = settings.text("RESULT_PATH")
-    out = expanded(asked) if asked else source.with_suffix(".scored.jsonl")
+    out = expand_home(asked) if asked else source.with_suffix(".scored.jsonl")
     if fault := folders.file_fault(out):
         raise UserError(f"score: {shown(out)} cannot be written: {fault}; name another file with --out")
     started = time.monotonic()
@@ -80,7 +80,7 @@ def source_fault(path: Path) -> str:
 
 
 def reward_of(
-    settings: Settings, model: Spec | None, judged: JudgeConfig | None, source: Path | None = None
+    settings: Settings, model: RewardModelSpec | None, judged: JudgeConfig | None, source: Path | None = None
 ) -> row.Reward:
     """Return what training would score with; for a ``source`` with pairs of answers, the model alone."""
     kind, spec, threads = settings.reward.kind, "", row.THREADS
@@ -105,7 +105,7 @@ def reward_of(
     return row.Reward(kind, spec, threads, running=kind == "model" and settings.text("RM_NORMALIZE") == "running")
 
 
-def reward_model_of(settings: Settings) -> Spec | None:
+def reward_model_of(settings: Settings) -> RewardModelSpec | None:
     """Return the reward model as it is used here: a running server, or in this process.
 
     Raises:

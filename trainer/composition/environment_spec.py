@@ -1,7 +1,7 @@
 """The environment of a run, or its tools, as the workers are told of them."""
 
 from environments.tools.spec import ToolsSpec
-from reward.support.wording import expanded
+from reward.support.wording import expand_home
 from trainer.settings.conflicts import environment_arguments
 from trainer.settings.settings import Settings
 
@@ -12,7 +12,7 @@ def name(settings: Settings) -> str:
     """Return ``--env`` with its file's path made absolute; empty where there is none."""
     text = settings.text("ENV_NAME")
     place, colon, which = text.rpartition(":")
-    return f"{expanded(place).absolute()}{colon}{which}" if place.endswith(".py") else text
+    return f"{expand_home(place).absolute()}{colon}{which}" if place.endswith(".py") else text
 
 
 def name_fault(settings: Settings) -> str:
@@ -51,7 +51,7 @@ def tools(settings: Settings) -> ToolsSpec | None:
     named = [name.strip() for name in settings.text("TOOLS").split(",")]
     turns = settings.integer_or_none("MAX_TURNS")
     return ToolsSpec(
-        sources=tuple(str(expanded(name).absolute()) if name.endswith(".py") else name for name in named),
+        sources=tuple(str(expand_home(name).absolute()) if name.endswith(".py") else name for name in named),
         max_turns=TURNS if turns is None else turns,
         max_calls=settings.integer("MAX_CALLS"),
         timeout=settings.number("TOOL_TIMEOUT"),
@@ -66,5 +66,5 @@ def tools_json(settings: Settings) -> str:
 
 
 def of_model(settings: Settings) -> tuple[str, str]:
-    """Return what a built-in model is made for (``data.models.find``): the environment as JSON, and the tools."""
+    """Return what a built-in model is made for (``data.models.find_or_make``): the environment as JSON, the tools."""
     return to_json(settings), settings.text("TOOLS")

@@ -1,13 +1,13 @@
 """Where a reward model is in a run: verl's own vLLM server, actors of the transformers engine, or a running server."""
 
-from reward.model.spec import Spec
+from reward.model.spec import RewardModelSpec
 from trainer.settings.resolve import rollout_gpus
 from trainer.settings.settings import Settings
 
 BATCHED = 8192  # tokens a forward pass of vLLM
 
 
-def environment(settings: Settings, spec: Spec | None) -> dict[str, str]:
+def environment(settings: Settings, spec: RewardModelSpec | None) -> dict[str, str]:
     """Return the env vars that ``config/reward/model.yaml`` and ``config/device/cpu.yaml`` read.
 
     A pool of its own (``--rm_gpus``) scores while the policy still answers; without one verl's server shares the
@@ -32,7 +32,7 @@ def environment(settings: Settings, spec: Spec | None) -> dict[str, str]:
     }
 
 
-def describe(settings: Settings, spec: Spec | None) -> str:
+def describe(settings: Settings, spec: RewardModelSpec | None) -> str:
     """Return how and where the model computes, for the plan."""
     if spec is None:
         return ""

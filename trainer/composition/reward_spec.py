@@ -6,7 +6,7 @@ from typing import Any
 
 from reward.audit import AuditSpec
 from reward.judge.config import JudgeConfig
-from reward.support.wording import expanded
+from reward.support.wording import expand_home
 from trainer.settings.settings import Settings
 
 
@@ -23,7 +23,7 @@ def reward_fn(settings: Settings) -> str:
 def with_whole_path(spec: str) -> str:
     """Return the name of a function, path.py[:name] or module:name, with its file's path made absolute."""
     place, colon, name = spec.rpartition(":") if ":" in spec else (spec, "", "")
-    return f"{expanded(place).absolute()}{colon}{name}" if place.endswith(".py") else spec
+    return f"{expand_home(place).absolute()}{colon}{name}" if place.endswith(".py") else spec
 
 
 def audit(spec: AuditSpec | None, run: str, resumed: str) -> str:

@@ -8,7 +8,7 @@ from data import models
 from environments.tools.spec import Schema
 from reward.audit import AuditSpec
 from reward.judge.config import JudgeConfig
-from reward.model.spec import Spec
+from reward.model.spec import RewardModelSpec
 from trainer.runs import resume
 from trainer.settings.settings import Settings
 
@@ -33,7 +33,7 @@ class RunPlan:
     start: resume.Start = field(default_factory=resume.Start)
     reward_keys: tuple[str, ...] = ()  # what --reward_fn returns
     exact: bool = True  # whether each prompt was measured; of many, a sample is, and verl may leave out a few more
-    reward_model: Spec | None = None
+    reward_model: RewardModelSpec | None = None
     judge: JudgeConfig | None = None
     audit: AuditSpec | None = None
     tools: Sequence[Schema] = ()  # what the model is told of those that it may call

@@ -11,7 +11,7 @@ import ray
 from verl.trainer.ppo.v1.trainer_base import register_trainer
 
 from reward.judge.gateway import ray_actor
-from reward.model.spec import Spec
+from reward.model.spec import RewardModelSpec
 from reward.support import events
 from reward.support.moments import RunningMoments
 from reward.zscore import ZScores
@@ -78,7 +78,7 @@ class KitPPOTrainer(validation.Validating, overlap.Overlapping):
         self.scored_share = 1.0
         self.reward_models: list[Any] = []  # actors
         kwargs = config.reward.custom_reward_function.get("reward_kwargs") or {}
-        self.reward_model = Spec.loads(kwargs["model"]) if kwargs.get("model") else None
+        self.reward_model = RewardModelSpec.loads(kwargs["model"]) if kwargs.get("model") else None
         running = self.reward_model is not None and self.reward_model.normalize == "running"
         self.zscores = ZScores.of(kwargs.get("composite") or "", running)
         if config.algorithm.use_kl_in_reward:

@@ -100,7 +100,7 @@ def model(settings: Settings, command: str, name: str, say: Callable[[str], None
         )
     try:
         cache, seed = settings.output / "cache" / "models", settings.integer("SEED")
-        found_model = models.find(name, cache, seed, say, True, *environment_spec.of_model(settings)).path
+        found_model = models.find_or_make(name, cache, seed, say, True, *environment_spec.of_model(settings)).path
         if is_folder(Path(found_model)) and not any(path.suffix in WEIGHTS for path in Path(found_model).iterdir()):
             raise UserError(f"{command}: {quoted(name)}: the folder has no weights, *{' or *'.join(WEIGHTS)}")
         return found_model, name

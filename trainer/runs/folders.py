@@ -11,7 +11,7 @@ from pathlib import Path
 
 from reward.support import redact
 from reward.support.nearest import nearest
-from reward.support.wording import SYSTEM, expanded, quoted, reason, shown
+from reward.support.wording import SYSTEM, expand_home, quoted, reason, shown
 from trainer.runs import lock, resume
 from trainer.settings.given import flags_file, saved_settings
 from trainer.settings.settings import Settings
@@ -107,7 +107,7 @@ def file_fault(path: Path) -> str:
 
 def home_fault(text: str) -> str:
     """Return that a path begins with the home of nobody; empty where it does not."""
-    if not text.startswith("~") or not str(expanded(text)).startswith("~"):
+    if not text.startswith("~") or not str(expand_home(text)).startswith("~"):
         return ""
     return f"there is no user {shown(text[1:].partition('/')[0])}"
 

@@ -10,7 +10,7 @@ import yaml
 
 from reward.support import redact
 from reward.support.nearest import nearest
-from reward.support.wording import expanded, is_folder, path_fault, shown
+from reward.support.wording import expand_home, is_folder, path_fault, shown
 from trainer.runs import checkpoint_config, checkpoint_pickles, checkpoints, config_changes, stack_versions
 from trainer.runs.metrics_file import rows
 from trainer.settings.given import saved_settings
@@ -41,7 +41,7 @@ def place(settings: Settings) -> tuple[str, Path, int | None]:
     It may be a name, the folder of a run or of its checkpoints, or that of one checkpoint.
     """
     text = settings.text("RESUME")
-    folder, step = expanded(text), None
+    folder, step = expand_home(text), None
     if folder.name == text:
         return text, settings.output / "checkpoints" / text, None
     if not is_folder(folder):

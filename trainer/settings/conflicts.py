@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from reward.judge.providers import PROVIDERS
-from reward.support.wording import kind, quoted, reason, shown
+from reward.support.wording import json_kind, quoted, reason, shown
 from trainer.algorithm import conflicts as algorithm
 from trainer.settings.batch_shape import Shape
 from trainer.settings.batch_shape_rules import shape_faults
@@ -122,7 +122,7 @@ def environment_arguments(text: str) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise ValueError(reason(error)) from None
     if not isinstance(read, dict):
-        raise ValueError(f"it is {kind(read)}, not an object")
+        raise ValueError(f"it is {json_kind(read)}, not an object")
     return read
 
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from reward.support.wording import expanded, path_fault, quoted
+from reward.support.wording import expand_home, path_fault, quoted
 from trainer import ROOT
 from trainer.settings import batch_size
 from trainer.settings.conflicts import contradictions
@@ -96,7 +96,7 @@ class Settings:
 
 def output_folder(text: str, is_explicit: bool) -> Path:
     """Return the folder of runs and checkpoints; one that was given is as seen from the working directory."""
-    path = (Path.cwd() if is_explicit else ROOT) / expanded(text)
+    path = (Path.cwd() if is_explicit else ROOT) / expand_home(text)
     try:
         return path.resolve()
     except (OSError, RuntimeError):  # links in a circle, which whoever writes there is told of

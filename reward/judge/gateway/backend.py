@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from reward.judge.config import JudgeConfig
-from reward.judge.failures import ACCOUNT, Failure
+from reward.judge.failures import ACCOUNT, RequestFailure
 from reward.judge.gateway.budget import Budget, tokens_of
 from reward.judge.gateway.cache import Cache, Spent
 from reward.judge.gateway.limits import Breaker, ConcurrencyLimiter, RateLimiter
@@ -103,7 +103,7 @@ class JudgeBackend:
 
         def is_wanted() -> None:
             if first.done():  # while this one waited for a limit
-                raise Failure("late", "the first reply is there")
+                raise RequestFailure("late", "the first reply is there")
             self.metrics.count("hedges")
 
         first = asyncio.ensure_future(self._within_limits(prompt, patience, sent.set))
@@ -138,10 +138,10 @@ class JudgeBackend:
         while True:
             while (seconds := self._down(self._breaker.seconds_to_probe)) > 0:
                 if not await patience.wait(min(seconds, 1.0)):
-                    raise Failure("outage", f"{self.endpoint} is down, and the deadline is over")
+                    raise RequestFailure("outage", f"{self.endpoint} is down, and the deadline is over")
             async with self._gate:
                 if not self.budget.reserve(guess):
-                    raise Failure("budget", f"the judge's budget is spent: {self.budget}; raise it to continue")
+                    raise RequestFailure("budget", f"the judge's budget is spent: {self.budget}; raise it to continue")
                 try:
                     one = await self._requests.take()
                     tokens = await self._tokens.take(guess.input_tokens + guess.output_tokens)
@@ -163,7 +163,7 @@ class JudgeBackend:
             Failure: the account is refused, and it is too early to try it again.
         """
         if self._account is not None and time.monotonic() < self._account[0]:
-            raise Failure(*self._account[1])
+            raise RequestFailure(*self._account[1])
         seconds = self._held_until - time.monotonic()
         return seconds if seconds > 0 else breaker()
 
@@ -174,7 +174,7 @@ class JudgeBackend:
             started = time.monotonic()
             try:
                 return await self._once(request, guess)
-            except Failure as failure:
+            except RequestFailure as failure:
                 refused = request.temperature, request.schema  # where others are sent by now, another request found out
                 option = self._optional() if refused == (self._temperature, self._schema) else "changed"
                 if failure.kind != "bad_request" or not option:
@@ -196,13 +196,13 @@ class JudgeBackend:
                 self._provider = self._connect(self.endpoint, self.config.timeout, self.config.concurrency)
             reply = await asyncio.wait_for(self._provider.ask(request), self.config.timeout)
             if not isinstance(reply.text, str):
-                raise Failure("bad_reply", f"a {type(reply.text).__name__} in place of a text")
+                raise RequestFailure("bad_reply", f"a {type(reply.text).__name__} in place of a text")
         except asyncio.TimeoutError:
-            failure = Failure("timeout", f"no reply within {self.config.timeout:g} s")
-        except Failure as error:
+            failure = RequestFailure("timeout", f"no reply within {self.config.timeout:g} s")
+        except RequestFailure as error:
             failure = error
         except Exception as error:  # of an SDK that met a reply of another shape than it takes for granted
-            failure = Failure("bad_reply", f"{type(error).__name__}: {error}")
+            failure = RequestFailure("bad_reply", f"{type(error).__name__}: {error}")
         except BaseException:  # cancelled: the breaker's trial must not stay taken
             self._breaker.release()
             self._pay(guess)
@@ -222,7 +222,7 @@ class JudgeBackend:
             self._pay(guess)
         raise failure
 
-    def _failed(self, failure: Failure) -> None:
+    def _failed(self, failure: RequestFailure) -> None:
         self.metrics.count(f"failed_{failure.kind}")
         if failure.kind == "rate_limited":
             self._gate.shrink()

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from reward.judge.config import JudgeConfig
-from reward.judge.failures import ACCOUNT, RETRIED, Failure, one_line
+from reward.judge.failures import ACCOUNT, RETRIED, RequestFailure, one_line
 from reward.judge.gateway.backend import Connect, Deadline, JudgeBackend
 from reward.judge.gateway.budget import WARN_AT, Budget
 from reward.judge.gateway.cache import Cache
@@ -150,13 +150,13 @@ class Gateway:
 
         After a reply without a verdict, or one that was cut, it is asked once more: nothing of such a reply counts.
         """
-        again, last = "", Failure("outage", "")
+        again, last = "", RequestFailure("outage", "")
         for attempt in range(self.config.attempts):
             if attempt:
                 self.metrics.count("retries")
             try:
                 reply = await backend.ask(question, again, patience)
-            except Failure as failure:
+            except RequestFailure as failure:
                 last = failure
                 if failure.kind == "truncated" and not again:
                     again = failure.kind
@@ -170,7 +170,7 @@ class Gateway:
             verdict = parse(reply.text, question.scale)
             if verdict is not None:
                 return JudgeAnswer(verdict.raw, "", one_line(verdict.reason, 1_000))
-            last = Failure("no_verdict", f"the reply holds no verdict: {one_line(reply.text[-400:])[-100:]!r}")
+            last = RequestFailure("no_verdict", f"the reply holds no verdict: {one_line(reply.text[-400:])[-100:]!r}")
             if again:
                 break
             again = last.kind

@@ -43,7 +43,7 @@ class GatewayActor:
         await self.gateway.close()
 
 
-class InThread:
+class LocalGateway:
     """A ``Gateway`` in an event loop and a thread of its own, for callers in any thread and loop."""
 
     def __init__(self, config: JudgeConfig) -> None:
@@ -70,7 +70,7 @@ class InThread:
 def connect(config: JudgeConfig) -> Ask:
     """Return how to ask: through the run's actor, which the first caller starts, or a gateway of this process."""
     if not ray.is_initialized():
-        local = InThread(config)
+        local = LocalGateway(config)
         atexit.register(local.close)
         return local.ask
     options = {"name": NAME, "get_if_exists": True, "num_cpus": 0, "max_concurrency": AT_ONCE}

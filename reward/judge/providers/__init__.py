@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Protocol
 
-from reward.judge.failures import Failure
-from reward.judge.keys import ACCOUNTS, Key, key_for, wrong_name, wrong_url
-from reward.support.schema import STRICT, Check, OneOf, Strict, Wanted
+from reward.judge.failures import RequestFailure
+from reward.judge.keys import ACCOUNTS, Key, env_name_fault, key_for, url_fault
+from reward.support.schema import STRICT, Check, Message, OneOf, Strict
 
 MOST_TOKENS = 10_000_000  # of one request: what says more says nothing
 COMPLETE = frozenset({"stop", "end_turn", "stop_sequence", "eos", "eos_token"})  # how a whole reply ends
@@ -18,13 +18,13 @@ CUT = frozenset(
 )
 
 
-Text = Annotated[str, Strict(), Wanted(": {value}: a text is wanted, in quotes")]
+Text = Annotated[str, Strict(), Message(": {value}: a text is wanted, in quotes")]
 ApiType = Annotated[str, OneOf(tuple(ACCOUNTS), ": there is no provider {value}; there are {choices}")]
 ModelName = Annotated[
     Text, Check(lambda name, _: "" if name.strip() else "which one? a name of the provider's is wanted")
 ]
-Url = Annotated[Text, Check(lambda url, _: wrong_url(url))]
-KeyName = Annotated[Text, Check(lambda name, _: wrong_name(name))]
+Url = Annotated[Text, Check(lambda url, _: url_fault(url))]
+KeyName = Annotated[Text, Check(lambda name, _: env_name_fault(name))]
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ def check_end(reason: Any, tokens: tuple[int, int]) -> None:
     """
     finish_reason = reason.lower() if isinstance(reason, str) else ""
     if finish_reason not in COMPLETE:
-        raise Failure(
+        raise RequestFailure(
             "truncated" if finish_reason in CUT else "bad_reply", f"a reply that ended by {reason!r}", used=tokens
         )
 
@@ -113,7 +113,7 @@ class Provider(Protocol):
 
 
 @dataclass(frozen=True)
-class Known:
+class ProviderInfo:
     """What is known of a provider before its SDK is imported, which takes seconds."""
 
     adapter: str  # module:class
@@ -126,8 +126,8 @@ class Known:
         return next((name for name in self.models if re.sub(r"-\d{8}$", "", name) == model), model)
 
 
-def _known(name: str, adapter: str, models: tuple[str, ...], base_url_env: str) -> Known:
-    return Known(f"reward.judge.providers.{name}:{adapter}", ACCOUNTS[name].keys, models, base_url_env)
+def _known(name: str, adapter: str, models: tuple[str, ...], base_url_env: str) -> ProviderInfo:
+    return ProviderInfo(f"reward.judge.providers.{name}:{adapter}", ACCOUNTS[name].keys, models, base_url_env)
 
 
 PROVIDERS = {
@@ -154,7 +154,7 @@ def connect(endpoint: Endpoint, timeout: float, in_flight: int) -> Provider:
     """
     wrong = faults_of_key(endpoint)
     if wrong:
-        raise Failure("auth", wrong[0])
+        raise RequestFailure("auth", wrong[0])
     module, _, name = PROVIDERS[endpoint.api_type].adapter.partition(":")
     adapter = getattr(importlib.import_module(module), name)
     provider: Provider = adapter(endpoint, endpoint.key.value, timeout, in_flight)

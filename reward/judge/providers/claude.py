@@ -6,7 +6,7 @@ import anthropic
 import httpx2
 from anthropic import AsyncAnthropic
 
-from reward.judge.failures import Failure
+from reward.judge.failures import RequestFailure
 from reward.judge.http import failure_of, session
 from reward.judge.providers import Endpoint, JudgeRequest, Reply, check_end, used
 from reward.judge.providers.httpx_transport import SessionTransport
@@ -52,11 +52,11 @@ def _reply(message: Any) -> Reply:
     tokens = used(getattr(message, "usage", None), "input_tokens", "output_tokens")
     blocks = getattr(message, "content", None)
     if not isinstance(blocks, list):
-        raise Failure("bad_reply", "a message without content", used=tokens)
+        raise RequestFailure("bad_reply", "a message without content", used=tokens)
     if message.stop_reason == "refusal":
-        raise Failure("refused", "the model declined to answer", used=tokens)
+        raise RequestFailure("refused", "the model declined to answer", used=tokens)
     check_end(message.stop_reason, tokens)
     text = "".join(getattr(block, "text", None) or "" for block in blocks)
     if not text:
-        raise Failure("bad_reply", "a message without text", used=tokens)
+        raise RequestFailure("bad_reply", "a message without text", used=tokens)
     return Reply(text, *tokens)

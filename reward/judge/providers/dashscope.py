@@ -7,7 +7,7 @@ from typing import Any
 import aiohttp
 from dashscope import AioGeneration
 
-from reward.judge.failures import Failure
+from reward.judge.failures import RequestFailure
 from reward.judge.http import failure_of, session
 from reward.judge.providers import Endpoint, JudgeRequest, Reply, check_end, used
 
@@ -41,7 +41,7 @@ class Dashscope:
                 session=self.session,
                 **options,
             )
-        except Failure:
+        except RequestFailure:
             raise
         except (asyncio.TimeoutError, aiohttp.ClientError, ValueError, TypeError, KeyError, AttributeError) as error:
             raise failure_of(error) from None  # the SDK checks no field of a reply
@@ -57,9 +57,9 @@ def _reply(generation: Any) -> Reply:
     choices = output.get("choices") or [] if isinstance(output, dict) else []
     message = choices[0].get("message") if choices and isinstance(choices[0], dict) else None
     if not isinstance(message, dict):
-        raise Failure("bad_reply", "a generation without choices", used=tokens)
+        raise RequestFailure("bad_reply", "a generation without choices", used=tokens)
     check_end(choices[0].get("finish_reason"), tokens)
     text = message.get("content")
     if not isinstance(text, str) or not text:
-        raise Failure("bad_reply", "a choice without text", used=tokens)
+        raise RequestFailure("bad_reply", "a choice without text", used=tokens)
     return Reply(text, *tokens)

@@ -9,7 +9,7 @@ import aiohttp
 from google import genai
 from google.genai import errors, types
 
-from reward.judge.failures import Failure
+from reward.judge.failures import RequestFailure
 from reward.judge.http import failure_of, session
 from reward.judge.providers import Endpoint, JudgeRequest, Reply, check_end, used
 
@@ -56,16 +56,16 @@ def _reply(response: types.GenerateContentResponse) -> Reply:
     tokens = used(response.usage_metadata, "prompt_token_count", "candidates_token_count", "thoughts_token_count")
     blocked = response.prompt_feedback.block_reason if response.prompt_feedback else None
     if blocked:
-        raise Failure("filtered", f"the question was blocked: {blocked}", used=tokens)
+        raise RequestFailure("filtered", f"the question was blocked: {blocked}", used=tokens)
     if not response.candidates:
-        raise Failure("bad_reply", "a response without candidates", used=tokens)
+        raise RequestFailure("bad_reply", "a response without candidates", used=tokens)
     first = response.candidates[0]
     ended = getattr(first.finish_reason, "value", "")
     parts = (first.content.parts if first.content else None) or []
     text = "".join(part.text or "" for part in parts if not part.thought)
     if ended in FILTERED:
-        raise Failure("filtered", f"the reply ended by {ended}", used=tokens)
+        raise RequestFailure("filtered", f"the reply ended by {ended}", used=tokens)
     check_end(ended, tokens)
     if not text:
-        raise Failure("bad_reply", f"a candidate without text ({ended})", used=tokens)
+        raise RequestFailure("bad_reply", f"a candidate without text ({ended})", used=tokens)
     return Reply(text, *tokens)

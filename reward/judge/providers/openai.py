@@ -6,7 +6,7 @@ import httpx2
 import openai
 from openai import AsyncOpenAI
 
-from reward.judge.failures import Failure
+from reward.judge.failures import RequestFailure
 from reward.judge.http import failure_of, session
 from reward.judge.providers import Endpoint, JudgeRequest, Reply, check_end, used
 from reward.judge.providers.httpx_transport import SessionTransport
@@ -49,13 +49,13 @@ def _reply(completion: Any) -> Reply:
     choices: Any = getattr(completion, "choices", None)
     message = getattr(choices[0], "message", None) if choices else None
     if message is None:
-        raise Failure("bad_reply", "a completion without choices", used=tokens)
+        raise RequestFailure("bad_reply", "a completion without choices", used=tokens)
     if getattr(message, "refusal", None):
-        raise Failure("refused", str(message.refusal), used=tokens)
+        raise RequestFailure("refused", str(message.refusal), used=tokens)
     ended = choices[0].finish_reason
     if ended == "content_filter":
-        raise Failure("filtered", "the reply was cut by the content filter", used=tokens)
+        raise RequestFailure("filtered", "the reply was cut by the content filter", used=tokens)
     check_end(ended, tokens)
     if not message.content:
-        raise Failure("bad_reply", "a choice without text", used=tokens)
+        raise RequestFailure("bad_reply", "a choice without text", used=tokens)
     return Reply(message.content, *tokens)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from reward.model.errors import RewardModelError
-from reward.support.wording import kind, quoted, reason
+from reward.support.wording import json_kind, quoted, reason
 
 TORCH = ("*model*.bin", "*.pt", "*.pth")
 NOT_WEIGHTS = ("optimizer", "scheduler", "rng_state", "training_args")  # what trainers leave beside them
@@ -27,7 +27,7 @@ def read_json(file: Path) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise RewardModelError(f"{file.name} is not JSON ({reason(error)})") from None
     if not isinstance(content, dict):
-        raise RewardModelError(f"{file.name} holds {kind(content)}, and an object is wanted")
+        raise RewardModelError(f"{file.name} holds {json_kind(content)}, and an object is wanted")
     return content
 
 

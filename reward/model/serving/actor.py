@@ -8,7 +8,7 @@ import ray
 from reward.model.architectures.adapter import Encoded
 from reward.model.serving.batcher import Batcher
 from reward.model.serving.engine import RewardEngine
-from reward.model.spec import Spec
+from reward.model.spec import RewardModelSpec
 
 NAME = "kit_reward_model"
 AT_ONCE = 4096  # requests that may wait
@@ -19,7 +19,7 @@ class RewardModel:
     """One copy of the model; a request waits while a batch is computed, and is in the next."""
 
     def __init__(self, spec: str) -> None:
-        loaded = Spec.loads(spec)
+        loaded = RewardModelSpec.loads(spec)
         self.home, self.shares = loaded.device, loaded.device != "cpu" and not loaded.own_gpus
         self.engine = RewardEngine(loaded)
         self.batcher = Batcher(self._scores, WAVES * loaded.micro_batch)
@@ -42,7 +42,7 @@ class RewardModel:
         return self.engine.scores(inputs)
 
 
-def start(spec: Spec) -> list[Any]:
+def start(spec: RewardModelSpec) -> list[Any]:
     """Start ``spec.actors`` actors and wait for their weights; they end with the process that holds the result."""
     actor_class, gpus = ray.remote(RewardModel), int(spec.own_gpus)
     actors = [

@@ -9,13 +9,13 @@ import torch
 from reward.model.architectures.adapter import Adapter, Encoded, PaddedBatch
 from reward.model.architectures.kinds import adapter_of
 from reward.model.encoder import read_config
-from reward.model.spec import Spec
+from reward.model.spec import RewardModelSpec
 
 
 class RewardEngine:
     """One reward model in this process."""
 
-    def __init__(self, spec: Spec) -> None:
+    def __init__(self, spec: RewardModelSpec) -> None:
         self.adapter: Adapter = adapter_of(read_config(Path(spec.path)), spec.template or None, spec.adapter)
         self.device, self.micro_batch = spec.device, spec.micro_batch
         dtype = getattr(torch, spec.dtype)

@@ -150,7 +150,7 @@ def _is_python(content: str) -> bool:
     """
     if len(content) <= SHORT:
         return tasks.python(content)
-    return pool.ask_of_answer("python", {"text": ""}, text=content)
+    return pool.ask_about_answer("python", {"text": ""}, text=content)
 
 
 def _is_json(content: str) -> bool:

@@ -86,7 +86,7 @@ def main(settings: str) -> None:
     sys.path[:] = [path for path in sys.path if path != sys.path[0]] + place["packages"]
     folders.sweep()
     with folders.run_folder() as folder:
-        lockdown.isolate(folder)
+        lockdown.try_isolate(folder)
         child = os.fork()
         if not child:
             _serve(folder, place)

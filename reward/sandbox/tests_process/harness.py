@@ -47,7 +47,7 @@ class Place:
 
 def _pair(folder: str, place: Place) -> int:
     """Be the child that runs the tests; return the exit status."""
-    if lockdown.isolate(folder):  # a process whose children have process ids of their own can start no thread
+    if lockdown.try_isolate(folder):  # a process whose children have process ids of their own can start no thread
         tests = os.fork()
         if tests:
             return os.waitstatus_to_exitcode(os.waitpid(tests, 0)[1])

@@ -42,7 +42,7 @@ def mmlu(path: Path) -> Tally:
     for row in lines(path):
         choices = [str(choice) for choice in row["choices"]]
         for truth in (row["answer"], str(row["answer"])):
-            ours = choice.wanted(truth, {"choices": choices})
+            ours = choice.expected_letter(truth, {"choices": choices})
             tally.add(float(ours == string.ascii_uppercase[int(truth)]), 1.0, f"{choices} {truth!r}")
     return tally
 

@@ -93,7 +93,7 @@ def test_steps_end_the_run_and_not_the_data(small_model) -> None:
 def test_an_epoch_more_where_the_prompts_are_estimated(small_model) -> None:
     """Verl leaves out what is too long of all prompts, of which the kit measures a sample."""
     settings = read_settings({"MODEL_PATH": str(small_model), "EPOCHS": "2", "TOTAL_STEPS": "auto"}, [], gpus=0)
-    found = models.find(str(small_model), Path("unused"), 1, print)
+    found = models.find_or_make(str(small_model), Path("unused"), 1, print)
     plan = RunPlan(found, Path("a"), Path("b"), (3200, 256), 64, exact=False)
     run = folders.Run("run", Path("runs/run"), Path("checkpoints/run"))
     config = compose.resolve(config_environment.of_config(settings, plan, run, Path("tmp")), settings)

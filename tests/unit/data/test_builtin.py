@@ -60,7 +60,7 @@ def test_warm_up_repeats_with_its_seed(monkeypatch) -> None:
         torch.manual_seed(seed)
         tokenizer = tiny.build_tokenizer()
         model = tiny.build_model(tokenizer)
-        tiny.warm_up(model, tokenizer)
+        tiny.train_supervised(model, tokenizer)
         return torch.cat([parameter.flatten() for parameter in model.parameters()])
 
     first = weights(1)

@@ -119,12 +119,12 @@ def test_a_digit_is_a_token_and_only_the_assistant_is_learnt_from(tokenizer) -> 
 
 def test_tools_have_a_model_of_their_own(tmp_path) -> None:
     def path(**arguments: str) -> str:
-        return models.find("builtin:tiny", tmp_path, 1, print, fetch=False, **arguments).path
+        return models.find_or_make("builtin:tiny", tmp_path, 1, print, fetch=False, **arguments).path
 
     assert path(tools="calculator") != path() == path(tools="")
     with pytest.raises(models.ModelError, match=r"it can call the calculator alone, not tools\.py; give --model"):
         path(tools="tools.py")
-    assert models.find("builtin:smollm2", tmp_path, 1, print, fetch=False, tools="tools.py").path
+    assert models.find_or_make("builtin:smollm2", tmp_path, 1, print, fetch=False, tools="tools.py").path
 
 
 @pytest.mark.parametrize(

@@ -62,7 +62,7 @@ def test_a_conversation_is_what_the_template_renders(conversations, tokenizer) -
 
 def test_an_environment_has_a_model_of_its_own(tmp_path) -> None:
     def folder(env: str) -> str:
-        return models.find("builtin:tiny", tmp_path, 1, print, fetch=False, env=env).path
+        return models.find_or_make("builtin:tiny", tmp_path, 1, print, fetch=False, env=env).path
 
     assert len({folder(""), folder(SPEC.to_json()), folder(EnvSpec("taxi").to_json())}) == 3
     with pytest.raises(models.ModelError, match="knows nothing of gymnasium:X-v0; give --model builtin:smollm2"):

@@ -117,9 +117,9 @@ def test_the_own_split_of_a_folder(tmp_path) -> None:
 
 def test_a_quick_look(tmp_path) -> None:
     spec = write(tmp_path / "a.jsonl", rows_of(50))
-    with pytest.raises(parquet.TooMuch):
+    with pytest.raises(parquet.DataNotRead):
         parquet.prepare(spec, "", tmp_path / "cache", most=100)
-    with pytest.raises(parquet.TooMuch):
+    with pytest.raises(parquet.DataNotRead):
         parquet.prepare("owner/name", "", tmp_path / "cache", most=100)
     assert not (tmp_path / "cache").exists()
     with pytest.raises(DataError):

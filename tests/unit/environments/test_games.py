@@ -13,7 +13,7 @@ from environments.games.frozen_lake import FrozenLake
 from environments.games.game import Game, parse
 from environments.make import make, turns
 from environments.optimum import SolvedGame, best_return
-from environments.players import Scripted, play
+from environments.players import ScriptedPlayer, play
 from environments.session import Session
 from environments.spec import EnvSpec
 from environments.text_env import EnvironmentFault, rules_of
@@ -60,7 +60,7 @@ def test_a_player_by_the_table_reaches_the_optimum(name, args) -> None:
     """Within three standard errors of its mean; who half knows the game, and who plays at random, stay below."""
     spec = spec_of(name, **args)
     best = best_return(game_of(spec), HELD_OUT, spec.max_turns)
-    scripted, at_random = (play(spec, HELD_OUT, player, random.Random(0)) for player in (Scripted(), None))
+    scripted, at_random = (play(spec, HELD_OUT, player, random.Random(0)) for player in (ScriptedPlayer(), None))
     assert best is not None and scripted is not None and at_random is not None
     error = np.std(scripted) / np.sqrt(len(HELD_OUT))
     assert abs(np.mean(scripted) - best) <= 3 * error + 1e-9
@@ -197,7 +197,7 @@ def test_a_player_looks_no_further_ahead_than_a_thousand_turns() -> None:
     """A limit of 100,000 turns took minutes, in which nothing else of a check went on."""
     spec = EnvSpec("taxi", max_turns=100_000)
     started = time.process_time()
-    (result,) = play(spec, range(1), Scripted(), random.Random(0)) or [0.0]
+    (result,) = play(spec, range(1), ScriptedPlayer(), random.Random(0)) or [0.0]
     assert result > 0
     assert time.process_time() - started < 20  # idle, below 1 s
 

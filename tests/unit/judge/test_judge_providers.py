@@ -7,7 +7,7 @@ import time
 import pytest
 
 from reward.judge import failures
-from reward.judge.failures import Failure
+from reward.judge.failures import RequestFailure
 from reward.judge.providers import PROVIDERS, Endpoint, JudgeRequest, Reply, connect, faults_of_key
 from reward.judge.verdict import schema
 from tests.support.judge_server import KEY, JudgeServer, verdict
@@ -32,14 +32,14 @@ async def ask(server: JudgeServer, name: str, request: JudgeRequest = REQUEST, t
     try:
         return await asyncio.wait_for(provider.ask(request), timeout)
     except asyncio.TimeoutError:
-        raise Failure("timeout", "the whole took too long") from None
+        raise RequestFailure("timeout", "the whole took too long") from None
     finally:
         await provider.close()
 
 
-def failure(name: str, fault: str, timeout: float = 5.0, **options: object) -> tuple[Failure, JudgeServer]:
+def failure(name: str, fault: str, timeout: float = 5.0, **options: object) -> tuple[RequestFailure, JudgeServer]:
     with JudgeServer(lambda *_: verdict(7), fault=lambda _: fault, **options) as server:
-        with pytest.raises(Failure) as caught:
+        with pytest.raises(RequestFailure) as caught:
             asyncio.run(ask(server, name, timeout=timeout))
         return caught.value, server
 
@@ -130,7 +130,7 @@ def test_retry_after_as_a_date_and_in_googles_body() -> None:
 def test_nobody_there(name) -> None:
     with JudgeServer(lambda *_: "") as server:
         pass
-    with pytest.raises(Failure) as caught:
+    with pytest.raises(RequestFailure) as caught:
         asyncio.run(ask(server, name))
     assert caught.value.kind == "connection"
 
@@ -155,7 +155,7 @@ def test_the_first_key_is_taken_and_the_sdk_says_nothing(name, monkeypatch, capl
     with JudgeServer(lambda *_: verdict(3), fault=lambda _: next(faults)) as server:
         asyncio.run(ask(server, name))
         for _ in range(3):
-            with pytest.raises(Failure):
+            with pytest.raises(RequestFailure):
                 asyncio.run(ask(server, name))
     assert server.script.asked[0].key == KEY
     assert [record.name for record in caplog.records if record.levelno >= logging.WARNING] == []
@@ -177,5 +177,7 @@ def test_a_server_of_ones_own_needs_no_key(monkeypatch) -> None:
 
 def test_secrets_are_scrubbed_whoever_says_them(monkeypatch) -> None:
     monkeypatch.setenv("SOME_API_KEY", "correct horse battery")
-    said = str(Failure("auth", "bad: correct horse battery, sk-abcdefgh123, AIzaSyA1234567890, Bearer abc.def.ghi"))
+    said = str(
+        RequestFailure("auth", "bad: correct horse battery, sk-abcdefgh123, AIzaSyA1234567890, Bearer abc.def.ghi")
+    )
     assert said == "auth: bad: ***, ***, ***, ***"

@@ -9,7 +9,7 @@ from safetensors.torch import load_file, save_file
 
 from reward.model import preference_pairs, smoke_test
 from reward.model.messages import conversation
-from reward.model.spec import Spec
+from reward.model.spec import RewardModelSpec
 from tests.support import reward_models
 from trainer.checks import preflight, reward_model
 from trainer.settings.settings import read_settings
@@ -22,7 +22,7 @@ def models(tmp_path_factory):
     return {name: reward_models.MAKERS[name](root / name) for name in ("qwen3", "llama", "starling", "deberta")}
 
 
-def planned(folder, *arguments: str, **environ: str) -> Spec:
+def planned(folder, *arguments: str, **environ: str) -> RewardModelSpec:
     return reward_model.plan(read_settings({"REWARD_MODEL_PATH": str(folder), **environ}, arguments, 0))
 
 
@@ -207,15 +207,15 @@ def test_constant_scores_refuse_to_launch(models, tmp_path) -> None:
     weights = load_file(folder / "model.safetensors")
     weights["score.weight"] *= 0
     save_file(weights, folder / "model.safetensors", {"format": "pt"})
-    faults, _ = smoke_test.try_out(Spec(str(folder)))
+    faults, _ = smoke_test.try_out(RewardModelSpec(str(folder)))
     assert faults == ["it gives every answer 0: nothing can be learnt from that; its head is not loaded or untrained"]
     weights["score.weight"] += float("nan")
     save_file(weights, folder / "model.safetensors", {"format": "pt"})
-    assert "not finite" in smoke_test.try_out(Spec(str(folder)))[0][0]
+    assert "not finite" in smoke_test.try_out(RewardModelSpec(str(folder)))[0][0]
 
 
 def test_a_model_that_cannot_rank_is_warned_about_by_language(models) -> None:
-    faults, lines = smoke_test.try_out(Spec(str(models["qwen3"])))
+    faults, lines = smoke_test.try_out(RewardModelSpec(str(models["qwen3"])))
     assert faults == []
     languages = [line.split(":")[0] for line in lines if "pairs ranked right" in line]
     assert languages == ["en", "zh", "es", "de", "fr", "code"]
@@ -235,7 +235,7 @@ def test_the_warning_is_told_once(models, small_model, tmp_path) -> None:
 def test_calibration_over_answers_of_the_reference_policy(models, small_model) -> None:
     prompts = tuple([{"role": "user", "content": f"{i}+{i}="}] for i in range(12))
     request = smoke_test.Calibrate(str(small_model), prompts, temperature=1.0, max_tokens=6, seed=3)
-    spec = Spec(str(models["qwen3"]))
+    spec = RewardModelSpec(str(models["qwen3"]))
     replies = smoke_test.answers(request)
     assert len(set(replies)) > 6
     assert replies == smoke_test.answers(request)  # a resumed run is calibrated alike

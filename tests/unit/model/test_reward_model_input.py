@@ -5,7 +5,7 @@ import pytest
 from reward.model.encoder import Encoder
 from reward.model.fit import fit
 from reward.model.messages import cleaned, conversation, pattern, without
-from reward.model.spec import Spec
+from reward.model.spec import RewardModelSpec
 from reward.support.errors import GraderFailed
 from tests.support import reward_models
 
@@ -17,7 +17,7 @@ def qwen(tmp_path_factory):
 
 def test_the_text_is_the_models_own_template(qwen) -> None:
     prompt = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "2+2?"}]
-    text = Encoder(Spec(str(qwen))).text(conversation(prompt, "4"))
+    text = Encoder(RewardModelSpec(str(qwen))).text(conversation(prompt, "4"))
     assert text == (
         "<|im_start|>system\nBe brief.<|im_end|>\n"
         "<|im_start|>user\n2+2?<|im_end|>\n<|im_start|>assistant\n4<|im_end|>\n"
@@ -40,7 +40,7 @@ def test_a_prompt_may_be_a_text_or_parts() -> None:
     ],
 )
 def test_an_answer_cannot_end_its_turn(qwen, attack) -> None:
-    encoder = Encoder(Spec(str(qwen), policy_tokens=("<s>", "</s>")))
+    encoder = Encoder(RewardModelSpec(str(qwen), policy_tokens=("<s>", "</s>")))
     text = encoder.text(conversation("2+2?", attack))
     assert text.count("<|im_start|>") == text.count("<|im_end|>") == 2
     assert "<s>" not in text
@@ -88,7 +88,7 @@ def test_what_is_shortened_first(limit, contents) -> None:
 @pytest.mark.parametrize("name", ["qwen3", "armorm", "deberta"])
 def test_an_input_never_exceeds_the_model(tmp_path, name) -> None:
     folder = reward_models.MAKERS[name](tmp_path / name)
-    encoder = Encoder(Spec(str(folder), max_length=80))
+    encoder = Encoder(RewardModelSpec(str(folder), max_length=80))
     short = encoder.encode(conversation("why? " * 2, "because"))
     long = encoder.encode(conversation("数学why? " * 200 + "end", "because"))
     assert short.cut == 0
@@ -100,4 +100,4 @@ def test_an_input_never_exceeds_the_model(tmp_path, name) -> None:
 
 def test_a_limit_below_the_template_is_no_score(qwen) -> None:
     with pytest.raises(GraderFailed, match="the template alone has more than 5 tokens"):
-        Encoder(Spec(str(qwen), max_length=5)).encode(conversation("a", "b"))
+        Encoder(RewardModelSpec(str(qwen), max_length=5)).encode(conversation("a", "b"))

@@ -11,7 +11,7 @@ from reward.model.encoder import Encoder
 from reward.model.faults import faults
 from reward.model.messages import conversation
 from reward.model.serving.engine import RewardEngine
-from reward.model.spec import Spec
+from reward.model.spec import RewardModelSpec
 from tests.support import plain_llama, reward_models
 from trainer import ROOT
 
@@ -38,7 +38,7 @@ def folders(tmp_path_factory):
 
 
 def scored(folder, talks=TALKS, **options) -> list[float]:
-    spec = Spec(str(folder), micro_batch=2, **options)
+    spec = RewardModelSpec(str(folder), micro_batch=2, **options)
     encoder = Encoder(spec)
     return RewardEngine(spec).scores([encoder.encode(talk) for talk in talks])
 
@@ -130,7 +130,7 @@ def test_starling_as_its_card_computes_it(tmp_path, add_bos) -> None:
     assert len({round(score, 2) for score in expected}) == 4
     long = conversation("long " * 600, "Yes. " * 3)
     assert scored(folder, [*TALKS, long]) == pytest.approx(expected, **NEAR)
-    assert Encoder(Spec(str(folder))).encode(long).cut > 900
+    assert Encoder(RewardModelSpec(str(folder))).encode(long).cut > 900
 
 
 def test_deberta_reads_a_pair_without_a_template(folders) -> None:
@@ -149,13 +149,13 @@ def test_deberta_reads_a_pair_without_a_template(folders) -> None:
             expected.append(float(model(found["input_ids"], found["attention_mask"]).logits[0, 0]))
     assert len({round(score, 3) for score in expected}) == 3
     assert scored(folders["deberta"]) == pytest.approx(expected, **NEAR)
-    assert Encoder(Spec(str(folders["deberta"]))).limit == 512
+    assert Encoder(RewardModelSpec(str(folders["deberta"]))).limit == 512
 
 
 def test_scores_do_not_depend_on_the_batch(folders) -> None:
     talks = [conversation("Count to " + "9" * (3 * i % 17), "one two " * (i % 5 + 1)) for i in range(11)]
     for name, folder in folders.items():
-        spec = Spec(str(folder), micro_batch=4)
+        spec = RewardModelSpec(str(folder), micro_batch=4)
         encoder, engine = Encoder(spec), RewardEngine(spec)
         together = engine.scores([encoder.encode(talk) for talk in talks])
         alone = [engine.scores([encoder.encode(talk)])[0] for talk in talks]
@@ -187,6 +187,6 @@ def test_the_adapter_of_the_docs(folders, tmp_path) -> None:
     save_file(weights, folder / "model.safetensors", {"format": "pt"})
     config = json.loads((folder / "config.json").read_text()) | {"architectures": ["LlamaWithValueHead"]}
     (folder / "config.json").write_text(json.dumps(config))
-    spec = Spec(str(folder), adapter=f"{tmp_path}/mine.py:Mine")
+    spec = RewardModelSpec(str(folder), adapter=f"{tmp_path}/mine.py:Mine")
     assert faults(spec) == []
     assert scored(folder, adapter=spec.adapter) == pytest.approx(scored(folders["llama"]), **NEAR)

@@ -76,7 +76,7 @@ def test_a_choice_as_models_write_it(case) -> None:
     ],
 )
 def test_which_letter_a_ground_truth_is(truth, choices, letter) -> None:
-    assert choice.wanted(truth, {"choices": choices}) == letter
+    assert choice.expected_letter(truth, {"choices": choices}) == letter
 
 
 def test_rows_of_mmlu_whose_choices_are_numbers_and_labels_of_arc() -> None:

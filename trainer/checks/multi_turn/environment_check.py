@@ -38,7 +38,7 @@ def try_out(settings: Settings) -> tuple[str, "Probe"]:
     except EpisodeError as error:
         text = str(error)
         raise UserError(text if text.startswith("--env") else f"--env {name}: {text}; fix the environment") from None
-    if not played.is_level:
+    if not played.has_equal_returns:
         return played.line(), played
     why = f"each of {len(played.played)} episodes returns {played.played[0]:g}"
     if not settings.switch("REWARD_CHECK") or settings.switch("FORCE"):

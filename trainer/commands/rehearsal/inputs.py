@@ -59,7 +59,7 @@ def read(settings: Settings, say: Callable[[str], None]) -> Inputs:
     architecture, model, files = None, None, None
     try:
         cache, seed = settings.output / "cache" / "models", settings.integer("SEED")
-        model = models.find(policy.name, cache, seed, say, True, *environment_spec.of_model(settings))
+        model = models.find_or_make(policy.name, cache, seed, say, True, *environment_spec.of_model(settings))
         policy = ModelSource(model.path, "model")
         architecture = miniature.read(policy)
     except ModelError as error:

@@ -14,7 +14,7 @@ from typing import Any
 from omegaconf import OmegaConf
 
 from reward.support import redact
-from reward.support.wording import expanded, shown
+from reward.support.wording import expand_home, shown
 from trainer import ROOT
 from trainer.checks import preflight
 from trainer.commands.rehearsal.stages import Stage
@@ -77,7 +77,7 @@ def _config(settings: Settings, plan: RunPlan) -> Any:
 
 def _digest(text: str) -> str:
     """Return the hash of a file that ``path`` or ``path:name`` names; empty where there is none."""
-    path = expanded(text.rpartition(":")[0] if ".py:" in text else text)
+    path = expand_home(text.rpartition(":")[0] if ".py:" in text else text)
     with contextlib.suppress(OSError, ValueError):
         return hashlib.sha256(path.read_bytes()).hexdigest() if text else ""
     return ""

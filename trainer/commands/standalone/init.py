@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from data import arith
-from reward.support.wording import SYSTEM, expanded, reason, shown
+from reward.support.wording import SYSTEM, expand_home, reason, shown
 from trainer import ROOT
 from trainer.commands.standalone.help import language
 from trainer.settings.messages import ENV, in_language
@@ -94,7 +94,7 @@ def main() -> int:
     try:
         os.environ[ENV] = spoken = language(sys.argv[1:], os.environ)
         asked = folder_of(sys.argv[1:])
-        folder = expanded(asked)
+        folder = expand_home(asked)
         train_sh = shlex.quote(str(ROOT / "train.sh"))
         texts = files(spoken, train_sh)
         make(folder, texts)

@@ -100,7 +100,7 @@ class WorkerNode:
         spec, settings = self._settings.text("MODEL_PATH"), self._settings
         if not Path(path).is_dir() and not spec.startswith("builtin:"):
             with contextlib.suppress(models.ModelError):
-                models.find(spec, settings.output / "cache" / "models", settings.integer("SEED"), self._say)
+                models.find_or_make(spec, settings.output / "cache" / "models", settings.integer("SEED"), self._say)
 
     def _join(self, head: str, name: str, resources: dict[str, int], number: str) -> dict[str, Any]:
         settings = self._settings

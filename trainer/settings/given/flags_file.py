@@ -18,7 +18,7 @@ from typing import Any
 
 from reward.support import redact, yaml_file
 from reward.support.secret import is_secret_name
-from reward.support.wording import expanded, quoted, reason, shown
+from reward.support.wording import expand_home, quoted, reason, shown
 from trainer.settings.given.names import meant
 from trainer.settings.given.saved_settings import whole
 from trainer.settings.given.secret_inputs import REMEDY
@@ -64,7 +64,7 @@ def can_read() -> bool:
 def device_in(text: str) -> str:
     """Return the device that a file names, where nothing can read it yet: all else waits for set-up."""
     try:
-        match = DEVICE.search(expanded(text).read_text(encoding="utf-8"))
+        match = DEVICE.search(expand_home(text).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return ""
     return match[1] if match else ""
@@ -74,7 +74,7 @@ def read(text: str, knobs: Sequence[Knob]) -> FlagsFile:
     """Read the file that ``--config`` names; nothing where it names none, or this Python cannot read YAML."""
     if not text or not can_read():
         return FlagsFile()
-    path, name = expanded(text), shown(text)
+    path, name = expand_home(text), shown(text)
     try:
         if not path.is_file():
             why = "that is a folder" if path.is_dir() else "there is no such file"
@@ -145,7 +145,7 @@ def _value(knob: Knob, node: Any, folder: Path) -> Value:
     except ValueError as error:
         raise ValueError(f"={quoted(text)}: {error}") from None
     if knob.env == "OUTPUT_DIR":
-        return str(folder / expanded(text))
+        return str(folder / expand_home(text))
     return whole(text, folder) if knob.env in with_trait("path") else value
 
 
@@ -184,7 +184,7 @@ def write(folder: Path, given: Mapping[str, str], overrides: Sequence[str], reso
             continue
         if knob.env in given:
             text = given[knob.env]
-            text = str(expanded(text).absolute()) if knob.env == "OUTPUT_DIR" else text
+            text = str(expand_home(text).absolute()) if knob.env == "OUTPUT_DIR" else text
             text = whole(text, Path.cwd()) if knob.env in with_trait("path") else text
             lines.append(f"{knob.flag}: {_written(knob, text)}")
         elif resolved.get(knob.env):

@@ -15,7 +15,7 @@ import yaml
 from omegaconf import DictConfig, OmegaConf
 
 from reward.support import yaml_file
-from reward.support.wording import expanded, path_fault
+from reward.support.wording import expand_home, path_fault
 from trainer.settings.verl_schema import agent_loops, choices, types, values, vllm_arguments
 from trainer.settings.verl_schema.override_faults import no_such
 
@@ -157,7 +157,11 @@ def _of_paths(overrides: Sequence[str]) -> list[str]:
         text = text.strip("'\"")
         section, _, name = key.rpartition(".")
         is_of_model = section.rpartition(".")[2] == "model" and name in MODEL_PATHS
-        if is_of_model and text[:1] in ("/", ".", "~") and (path_fault(expanded(text)) or not expanded(text).exists()):
+        if (
+            is_of_model
+            and text[:1] in ("/", ".", "~")
+            and (path_fault(expand_home(text)) or not expand_home(text).exists())
+        ):
             faults.append(f"{values.short(word)}: there is no such folder")
     return faults
 

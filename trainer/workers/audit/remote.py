@@ -7,7 +7,7 @@ from typing import Any
 import ray
 from ray.exceptions import GetTimeoutError, RayError
 
-from reward.audit import Auditor, AuditSpec, AuditVerdict, Row, late
+from reward.audit import Auditor, AuditSpec, AuditVerdict, Row, timeout_verdict
 from reward.support.secret import excerpt
 
 logger = logging.getLogger(__name__)
@@ -49,14 +49,14 @@ class RemoteAuditor:
             verdicts: list[AuditVerdict] = ray.get(coming, timeout=limit)
         except GetTimeoutError:
             self.end()
-            return [late(self.spec)] * count
+            return [timeout_verdict(self.spec)] * count
         except RayError as error:
             self.end()
             cause = getattr(error, "cause", None) or error
             why = excerpt(f"the audit's process failed: {type(cause).__name__}: {' '.join(str(cause).split())}", 300)
             return [AuditVerdict(why=why)] * count
         self._started = True
-        if late(self.spec) in verdicts:  # its threads are lost
+        if timeout_verdict(self.spec) in verdicts:  # its threads are lost
             self.end()
         return verdicts
 
