@@ -93,7 +93,7 @@ async def one_try(request: aiohttp.ClientRequest, send: aiohttp.ClientHandlerTyp
     """Send once, and read the whole reply.
 
     Raises:
-        Failure: there is no connection, a status other than 200, or a body that is no sane JSON.
+        RequestFailure: there is no connection, a status other than 200, or a body that is no sane JSON.
     """
     try:
         response = await send(request)
@@ -156,7 +156,7 @@ def read_json(body: bytes) -> Any:
     """Return a JSON document of plain, finite, bounded values.
 
     Raises:
-        Failure: it is none, or it holds a number or a depth that programs break at.
+        RequestFailure: it is none, or it holds a number or a depth that programs break at.
     """
     numbers = 0
 

@@ -80,11 +80,11 @@ class JudgeBackend:
 
         Args:
             question: what to ask.
-            again: the kind of ``Failure`` for which it is asked once more; empty for the first time.
+            again: the kind of ``RequestFailure`` for which it is asked once more; empty for the first time.
             patience: how long all of it may take.
 
         Raises:
-            Failure: there is no reply; kind ``budget`` where there is no money left for the question.
+            RequestFailure: there is no reply; kind ``budget`` where there is no money left for the question.
         """
         text = f"{question.user}\n\n{question.again}" if again else question.user
         room = MORE_ROOM if again == "truncated" else 1
@@ -160,7 +160,7 @@ class JudgeBackend:
         """Return the seconds to wait for Retry-After and the breaker; 0 of ``Breaker.wait`` is to be followed at once.
 
         Raises:
-            Failure: the account is refused, and it is too early to try it again.
+            RequestFailure: the account is refused, and it is too early to try it again.
         """
         if self._account is not None and time.monotonic() < self._account[0]:
             raise RequestFailure(*self._account[1])

@@ -36,7 +36,7 @@ class JudgeAnswer:
     """What became of a question: a score on the judge's scale, or None and why."""
 
     raw: float | None
-    why: str = ""  # a kind of ``Failure``, no_verdict, outage or budget; guard where nobody was asked
+    why: str = ""  # a kind of ``RequestFailure``, no_verdict, outage or budget; guard where nobody was asked
     reason: str = ""  # the judge's own words
     cached: bool = False
 

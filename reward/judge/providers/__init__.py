@@ -86,7 +86,7 @@ def check_end(reason: Any, tokens: tuple[int, int]) -> None:
     """Let a reply pass that ended by itself: in one that was cut, 'Score: 1' may be the begin of 'Score: 10'.
 
     Raises:
-        Failure: by ``reason`` it was cut, or it does not say how it ended.
+        RequestFailure: by ``reason`` it was cut, or it does not say how it ended.
     """
     finish_reason = reason.lower() if isinstance(reason, str) else ""
     if finish_reason not in COMPLETE:
@@ -105,7 +105,7 @@ class Provider(Protocol):
         """Ask once.
 
         Raises:
-            Failure: there is no reply that could hold a verdict.
+            RequestFailure: there is no reply that could hold a verdict.
         """
 
     async def close(self) -> None:
@@ -150,7 +150,7 @@ def connect(endpoint: Endpoint, timeout: float, in_flight: int) -> Provider:
     """Return the adapter of ``endpoint``, with the key of the environment.
 
     Raises:
-        Failure: there is no key.
+        RequestFailure: there is no key.
     """
     wrong = faults_of_key(endpoint)
     if wrong:

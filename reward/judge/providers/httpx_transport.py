@@ -18,7 +18,7 @@ class SessionTransport(httpx2.AsyncBaseTransport):
         """Send a request.
 
         Raises:
-            Failure: there is no reply that an SDK could read.
+            RequestFailure: there is no reply that an SDK could read.
         """
         url = URL(str(request.url), encoded=True)
         content = await request.aread()
