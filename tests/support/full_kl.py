@@ -1,7 +1,7 @@
 """Both models of a KL over the whole vocabulary, by the kit's engine and by logits that are held whole.
 
-``python -m tests.support.full_kl RANK RANKS FOLDER MODEL REFERENCE`` is one rank of FSDP2 over gloo, which saves what
-it has computed into FOLDER.
+``python -m tests.support.full_kl RANK RANKS FOLDER MODEL REFERENCE [MODEL REFERENCE ...]`` is one rank of FSDP2 over
+gloo, which saves what it has computed of each pair into FOLDER.
 """
 
 import sys
@@ -104,19 +104,20 @@ def load(folder: str | Path, packed: bool, dtype: torch.dtype = torch.float64) -
 
 
 def main(rank: int, ranks: int, folder: Path, *models: str) -> None:
-    """Run one rank: a micro batch of its own, values, and gradients as FSDP2 has averaged them."""
+    """Run one rank: a micro batch of its own, values, and gradients as FSDP2 has averaged them, for each pair."""
     dist.init_process_group("gloo", init_method=f"file://{folder}/ranks", rank=rank, world_size=ranks)
     mesh = init_device_mesh("cpu", (ranks,), mesh_dim_names=("fsdp",))
-    loaded = [load(path, packed=True) for path in models]
-    for model in loaded:
-        for layer in model.model.layers:
-            fully_shard(layer, mesh=mesh)
-        fully_shard(model, mesh=mesh)
-    values = compared(*loaded, micro_batch([4, 9, 6], [5, 1, 7], seed=rank))
-    loss(values).backward()
-    gradients = {name: weight.grad.full_tensor() for name, weight in loaded[0].named_parameters()}
-    saved = {"values": {name: value.detach() for name, value in values.items()}, "gradients": gradients}
-    torch.save(saved, folder / f"rank_{rank}.pt")
+    for number, pair in enumerate(zip(models[::2], models[1::2], strict=True)):
+        loaded = [load(path, packed=True) for path in pair]
+        for model in loaded:
+            for layer in model.model.layers:
+                fully_shard(layer, mesh=mesh)
+            fully_shard(model, mesh=mesh)
+        values = compared(*loaded, micro_batch([4, 9, 6], [5, 1, 7], seed=rank))
+        loss(values).backward()
+        gradients = {name: weight.grad.full_tensor() for name, weight in loaded[0].named_parameters()}
+        saved = {"values": {name: value.detach() for name, value in values.items()}, "gradients": gradients}
+        torch.save(saved, folder / f"pair_{number}_rank_{rank}.pt")
     dist.destroy_process_group()
 
 

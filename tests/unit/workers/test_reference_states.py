@@ -102,19 +102,24 @@ def test_a_head_that_is_not_all_of_it_is_refused(models) -> None:
         engine.prepare_model_inputs(data)
 
 
-@pytest.mark.parametrize("tied", [True, False])
-def test_two_ranks_under_fsdp2_agree_with_one_model(models, tied, tmp_path) -> None:
+@pytest.fixture(scope="module")
+def of_two_ranks(models, tmp_path_factory) -> Path:
+    """What two ranks of FSDP2 have saved of each pair of ``models``."""
+    folder = tmp_path_factory.mktemp("ranks")
+    paths = [str(path) for pair in models.values() for path in pair]
     ranks = [
-        subprocess.Popen(
-            [sys.executable, "-m", "tests.support.full_kl", str(rank), "2", str(tmp_path), *map(str, models[tied])],
-            cwd=ROOT,
-        )
+        subprocess.Popen([sys.executable, "-m", "tests.support.full_kl", str(rank), "2", str(folder), *paths], cwd=ROOT)
         for rank in range(2)
     ]
     assert [process.wait(timeout=300) for process in ranks] == [0, 0]
+    return folder
+
+
+@pytest.mark.parametrize("tied", [True, False])
+def test_two_ranks_under_fsdp2_agree_with_one_model(models, of_two_ranks, tied) -> None:
     policy, reference = (load(folder, packed=False) for folder in models[tied])
-    total = 0.0
-    saved = [torch.load(tmp_path / f"rank_{rank}.pt") for rank in range(2)]
+    total, number = 0.0, list(models).index(tied)
+    saved = [torch.load(of_two_ranks / f"pair_{number}_rank_{rank}.pt") for rank in range(2)]
     for rank in range(2):
         expected = dense(policy, reference, micro_batch(PROMPTS, RESPONSES, seed=rank))
         torch.testing.assert_close(

@@ -19,6 +19,7 @@ from verl.workers.rollout.router import GlobalRequestLoadBalancer
 from environments.spec import EnvSpec
 from environments.tools.spec import ToolsSpec
 from reward.audit import AuditSpec
+from tests.support.recording_worker import RecordingWorker
 from tests.support.upstream import run
 from trainer.workers.audit.audit import Audit
 from trainer.workers.rollout import rows
@@ -273,41 +274,22 @@ def test_sampling_ahead_is_never_left_out(cluster: Cluster) -> None:
         asyncio.run(made.takes(list(batch_of(PROMPTS).keys())))
 
 
-@ray.remote
-class Started:
-    """A worker that notes what it was started with."""
-
-    def __init__(self, takes: bool) -> None:
-        self._takes, self.got = takes, list[Any]()
-
-    def takes(self, names: list[str]) -> bool:
-        """As ``BatchWorker``."""
-        return self._takes
-
-    def generate_columns(self, columns: dict[str, Any], validate: bool) -> None:
-        """As ``BatchWorker``."""
-        self.got.append((list(columns["uid"]), validate))
-
-    def generate_sequences(self, batch: Any) -> None:
-        """As verl's."""
-        self.got.append((list(batch["uid"]), "verl's way"))
-
-    def seen(self) -> list[Any]:
-        """Return it."""
-        return self.got
+@pytest.fixture(scope="module")
+def recording(cluster: Cluster) -> list[Any]:
+    return [RecordingWorker.remote() for _ in range(3)]
 
 
-@pytest.mark.usefixtures("cluster")
 @pytest.mark.parametrize(("takes", "validate"), [(True, False), (True, True), (False, False)])
-def test_each_worker_starts_on_a_part(takes: bool, validate: bool) -> None:
+def test_each_worker_starts_on_a_part(recording: list[Any], takes: bool, validate: bool) -> None:
+    ray.get([worker.restart.remote(takes) for worker in recording])
     made = BatchManager.__new__(BatchManager)
-    made.agent_loop_workers = [Started.remote(takes) for _ in range(3)]
+    made.agent_loop_workers = recording
     batch = batch_of(["1+1="] * 4)
     if validate:
         tu.assign_non_tensor_data(batch, "validate", True)
     made.generate_sequences(batch)
     how = validate if takes else "verl's way"
-    seen = [ray.get(worker.seen.remote()) for worker in made.agent_loop_workers]
+    seen = [ray.get(worker.seen.remote()) for worker in recording]
     assert seen == [[(["u0", "u1"], how)], [(["u2", "u3"], how)], []]
 
 
