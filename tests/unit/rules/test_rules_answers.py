@@ -105,7 +105,7 @@ def test_check_reward_reads_choices_on_its_own(monkeypatch) -> None:
     good = reward_check.check([row, other])
     assert not good.findings
     assert "an index and a choice's text" in good.lines[-1]
-    monkeypatch.setattr(choice, "wanted", lambda truth, extra: "ABCD"[extra["choices"].index(str(truth))])
+    monkeypatch.setattr(choice, "expected_letter", lambda truth, extra: "ABCD"[extra["choices"].index(str(truth))])
     (finding,) = reward_check.check([row]).findings
     assert finding.message == "ground_truth '3' of ['1', '2', '3', '4'] is D, but ['C'] scores 1"
 
