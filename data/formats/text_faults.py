@@ -6,7 +6,7 @@ import re
 
 # Curly quotes and full-width signs, as a word processor or a Chinese input method writes them.
 SIGNS = str.maketrans("\u201c\u201d\uff02\uff1a\uff0c\uff5b\uff5d\uff3b\uff3d", '""":,{}[]')
-CHINESE = re.compile(rb"(?:[\x00-\x7f]+|[\xa1-\xf7][\xa1-\xfe])*.?", re.DOTALL)  # GB 2312; cut anywhere
+CHINESE = re.compile(rb"(?:[\x00-\x7f]|[\xa1-\xf7][\xa1-\xfe])*.?", re.DOTALL)  # GB 2312; cut anywhere
 LONGEST = 1 << 20  # bytes that are looked at
 
 

@@ -435,7 +435,7 @@ FILES = [
         "ppo.yaml",
         "    clip_ratio:",
         "    clip_ration:",
-        "ppo.yaml, line 25: actor_rollout_ref.actor.clip_ration: verl has no",
+        "ppo.yaml, line 26: actor_rollout_ref.actor.clip_ration: verl has no",
     ),
     ("ppo.yaml", "strategy: fsdp2", "strategy: fdsp2", "did you mean fsdp2?"),
     ("ppo.yaml", "name: vllm", "name: vlm", "did you mean vllm?"),

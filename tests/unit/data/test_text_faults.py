@@ -1,9 +1,12 @@
 """Data files as people type and save them: each is told in a line what it is and what to do."""
 
+import time
+
 import pytest
 
 from data import readers, sources
 from data.faults import DataError, Faults
+from data.formats import text_faults
 
 ROW = '{"prompt": "\u4e00\u52a0\u4e00\u7b49\u4e8e\u51e0", "ground_truth": "2"}'
 CURLY = ROW.replace('"', "\u201c")
@@ -64,3 +67,10 @@ def test_a_spreadsheet(tmp_path) -> None:
     (tmp_path / "a.xlsx").write_bytes(b"PK")
     with pytest.raises(DataError, match="a spreadsheet; save it as CSV"):
         sources.find(str(tmp_path / "a.xlsx"), "train")
+
+
+@pytest.mark.parametrize("end", [b"\xe9,", b"\xff\xff", b"\xb0 "])
+def test_a_large_file_that_is_nearly_gbk_takes_no_time(end) -> None:
+    start = time.process_time()
+    text_faults.not_utf8((b"prompt, \xd6\xd0" * 200_000)[: text_faults.LONGEST - 2] + end, 8)
+    assert time.process_time() - start < 5  # 0.15 s; with a repetition within the repetition it never ends
