@@ -15,7 +15,7 @@ say() {
   local text=''
   case "${KIT_LANG:-${LC_ALL:-${LC_MESSAGES:-${LANG:-}}}}" in
     zh*)
-      text=$(PYTHONPATH=$(dirname "${BASH_SOURCE[0]}")/../.. PYTHONIOENCODING=utf-8 python3 -c \
+      text=$(PYTHONPATH=$(dirname "${BASH_SOURCE[0]}")/../.. PYTHONSAFEPATH=1 PYTHONIOENCODING=utf-8 python3 -c \
         'import sys; from trainer.settings.messages import in_language; print(in_language(sys.argv[1]))' "$1" 2>/dev/null) || text=''
       ;;
   esac
