@@ -64,7 +64,8 @@ class Report:
         if self.duplicates:
             lines.append(f"data: {self.duplicates:,} training prompts are repeated")
         if self.leaks:
-            lines.append(f"data: {self.leaks:,} held-out prompts are trained on too; the accuracy on them says nothing")
+            are = "prompt is" if self.leaks == 1 else "prompts are"
+            lines.append(f"data: {self.leaks:,} held-out {are} trained on too; the accuracy on them says nothing")
         return lines
 
     def _of_sources(self, scored_by: str) -> list[str]:

@@ -153,3 +153,8 @@ def path_fault(path: Path) -> str:
     except (OSError, ValueError) as error:
         return reason(error)
     return ""
+
+
+def counted(number: int, thing: str) -> str:
+    """Return '1 prompt', '2 prompts'."""
+    return f"{number} {thing}{'s' * (number != 1)}"

@@ -68,7 +68,7 @@ def test_a_toy_of_one_row(tmp_path) -> None:
     planned, checked = train_sh("--dry_run", *words), train_sh("check", *words)
     assert (planned.status, checked.status) == (0, 0), planned.err + checked.out
     assert "warning: 1 prompt to train on: a toy, which shows that a run works" in planned.out
-    assert "batch    1 prompts x 1 a step" in planned.out
+    assert "batch    1 prompt x 1 a step" in planned.out
     assert "(batch 1 for 128, mini batch 1 for 64: what 1 prompt fills)" in planned.out
     assert "warn data        1 prompt to train on: a toy" in checked.out
     refused = train_sh("--dry_run", *words, "--batch_size", "8")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from omegaconf import DictConfig, OmegaConf
 
+from reward.support.wording import counted
 from trainer import ROOT
 from trainer.algorithm.conflicts import mistaken_names
 from trainer.algorithm.kl import full_kl
@@ -115,7 +116,7 @@ def _composed(
         return
     configs.append(config)
     samples, padded = shape.batch * shape.samples, shape.totals()[0]
-    text = f"{shape.batch} prompts x {shape.samples} on {shape.ranks} rank{'s' * (shape.ranks > 1)}"
+    text = f"{counted(shape.batch, 'prompt')} x {shape.samples} on {counted(shape.ranks, 'rank')}"
     text += f" ({settings.fitted})" if settings.fitted else ""
     if padded > samples:
         text += f": no multiple of --mini_batch_size, so verl adds {padded - samples} empty samples to each step"

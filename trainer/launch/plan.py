@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from omegaconf import DictConfig
 
 from data import sources
+from reward.support.wording import counted
 from trainer.checks import audit_check, judge
 from trainer.checks.forecast import latency
 from trainer.checks.multi_turn import environment_check
@@ -57,7 +58,7 @@ def _data(settings: Settings, plan: RunPlan) -> str:
     if plan.rows is None:
         rows = "not read in a dry run, as it is large or on the hub"
     else:
-        rows = f"{plan.rows[0]} prompts to train on, {plan.rows[1]} held out"
+        rows = f"{counted(plan.rows[0], 'prompt')} to train on, {plan.rows[1]} held out"
     if held_out:
         rows += f" ({held_out})"
     elif sources.has_own_split(settings.text("DATA")):
@@ -137,8 +138,9 @@ def _batch(settings: Settings, config: DictConfig) -> str:
     updates = -(-data.train_batch_size // actor.ppo_mini_batch_size) * actor.ppo_epochs
     tokens, samples = actor.ppo_max_token_len_per_gpu, actor.ppo_micro_batch_size_per_gpu
     return (
-        f"{data.train_batch_size} prompts x {n} a step, up to {data.max_prompt_length} + {data.max_response_length} "
-        f"tokens; {updates} updates of {actor.ppo_mini_batch_size * n} samples, "
+        f"{counted(data.train_batch_size, 'prompt')} x {n} a step, up to {data.max_prompt_length} + "
+        f"{data.max_response_length} tokens; {counted(updates, 'update')} of "
+        f"{counted(actor.ppo_mini_batch_size * n, 'sample')}, "
         f"{f'{tokens:,} tokens' if actor.use_dynamic_bsz else samples} a forward pass{fitted}"
     )
 

@@ -13,7 +13,7 @@ from data import models
 from data.report import Lengths, Report, report
 from environments.tools.spec import Schema
 from reward.model.imports import transformers
-from reward.support.wording import reason, shown
+from reward.support.wording import counted, reason, shown
 from trainer.checks import policy_model
 from trainer.checks.finding import Finding
 from trainer.checks.multi_turn import conversation_check, tools_check
@@ -30,7 +30,7 @@ def count_findings(settings: Settings, rows: int, held_out: int) -> Iterator[Fin
     if fault := too_few(settings, rows, rows):
         yield Finding("data", "fail", fault)
         return
-    yield Finding("data", "ok", f"{settings.text('DATA')}: {rows} prompts to train on, {held_out} held out")
+    yield Finding("data", "ok", f"{settings.text('DATA')}: {counted(rows, 'prompt')} to train on, {held_out} held out")
     if rows < TOY:
         prompts = f"{rows} prompt{'s' * (rows > 1)} to train on"
         yield Finding("data", "warn", f"{prompts}: a toy, which shows that a run works; a model learns from hundreds")
@@ -49,7 +49,8 @@ def too_few(settings: Settings, rows: int, usable: int, longest: int = 0) -> str
     near = batch_size.largest(settings.values, given, usable) if given else 0
     smaller = f"give --{given.lower()} {near} at most" if near and near < settings.integer(given) else ""
     if usable < rows:
-        which = f"{rows - usable} of {rows} prompts exceed it" if usable else f"all {rows} prompts exceed it"
+        all_of_them = f"all {rows} prompts exceed it" if rows > 1 else "the one prompt exceeds it"
+        which = f"{rows - usable} of {rows} prompts exceed it" if usable else all_of_them
         asked = f", and --{given.lower()} is {settings.integer(given)}" if smaller else ""
         limit = f"--max_prompt_length {settings.integer('MAX_PROMPT_LENGTH')}"
         return f"{limit}: {which}{asked}: raise it to {longest}{f', or {smaller}' if smaller else ''}"
