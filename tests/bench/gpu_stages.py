@@ -37,6 +37,7 @@ from trainer.checks.forecast.run import RunSize
 GIB = 1 << 30
 RUNS = ROOT / "outputs" / "runs"
 SMOLLM2 = ("--model", "builtin:smollm2")
+TINY = ("--model", "builtin:tiny")
 SHORT = ("--total_steps", "10", "--test_freq", "10", "--save_freq", "10")
 SHARE = ("--gpu_memory_utilization", "0.3", "--force")
 # verl's names of the phases of a step, in their order, and the forecast's.
@@ -74,7 +75,6 @@ class Walk:
     """What is written of all stages."""
 
     out: Path
-    gsm8k: Path | None
     rows: list[tuple[str, str, float, str]] = field(default_factory=list)
     samples: list[tuple[float, int]] = field(default_factory=list)  # time, bytes in use on the GPU
     logged: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))  # run -> when a line came
@@ -90,19 +90,19 @@ class Walk:
             process = subprocess.Popen(
                 words, cwd=ROOT, stdout=file, stderr=file, start_new_session=True, env=os.environ | env
             )
-            end = time.monotonic() + limit
-            while process.poll() is None and time.monotonic() < end and not (until and until()):
+            end, reached = time.monotonic() + limit, False
+            while process.poll() is None and time.monotonic() < end and not (reached := bool(until and until())):
                 time.sleep(0.1)
             if process.poll() is not None:
                 return process.returncode
-            if until is None:  # late: first as Ctrl-C, so that Ray and vLLM end too
+            if not reached:  # late: first as Ctrl-C, so that Ray and vLLM end too
                 os.killpg(process.pid, signal.SIGINT)
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     process.wait(20)
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
-            return 0 if until else 124
+            return 0 if reached else 124
 
     def stage(self, stage: Stage) -> None:
         """Run a stage and write its line."""
@@ -223,8 +223,11 @@ def memory_table(run: str, walk: Walk) -> str:
 def killed(walk: Walk, log: Path) -> int:
     """Train SmolLM2, kill it at step 9, after the checkpoint of 8; go on to the end; evaluate what is exported."""
     words = train("real", *SMOLLM2, "--total_steps", "24", "--test_freq", "8", "--save_freq", "8")
-    walk.command(words, log, 240, until=lambda: any(row["step"] >= 9 for row in lines_of("real")))
+    if status := walk.command(words, log, 240, until=lambda: any(row["step"] >= 9 for row in lines_of("real"))):
+        return status
     status = walk.command(words, log, 240)
+    if "continuing after step 8" not in log.read_text():
+        return status or 1
     return status or walk.command([str(ROOT / "train.sh"), "eval", "real"], log, 150)
 
 
@@ -235,7 +238,7 @@ def composite(walk: Walk, log: Path) -> int:
         section = {"enable": True, "weights": {"rule_score": 0.7, "rm_score": 0.3}}
         (kit / "config" / "reward_model_config.yaml").write_text(yaml.safe_dump({"composite_reward": section}))
         model = str(reward_models.skywork_qwen3(Path(folder) / "reward_model"))
-        words = [*SHORT, "--reward_model", model, "--rm_engine", "vllm", "--rm_gpus", "0", *SHARE]
+        words = [*TINY, *SHORT, "--reward_model", model, "--rm_engine", "vllm", "--rm_gpus", "0", *SHARE]
         command = [str(kit / "train.sh"), "--run_name", "composite", *words]
         return walk.command(command, log, 240, OUTPUT_DIR=str(ROOT / "outputs"), VENV=sys.prefix)
 
@@ -243,30 +246,20 @@ def composite(walk: Walk, log: Path) -> int:
 def stages(options: argparse.Namespace) -> list[Stage]:
     """Return all stages in their order."""
     smollm2 = [*SMOLLM2, *SHORT]
-    lake = ["--env", "frozenlake", *SHORT, *SHARE]
+    lake = [*TINY, "--env", "frozenlake", *SHORT, *SHARE]
     gsm8k = [*SMOLLM2, "--data", f"{options.gsm8k}/train.jsonl", "--val_data", f"{options.gsm8k}/test.jsonl"]
     long = ["--max_response_length", "256", "--total_steps", "20", "--batch_size", "256", "--mini_batch_size", "64"]
     return [
         Stage("check", [[str(ROOT / "train.sh"), "check", *SMOLLM2]], 90),
         Stage("varlen", [bench("varlen")], 90),
-        Stage(
-            "default",
-            [train("default", "--model", "builtin:tiny", "--total_steps", "4")],
-            200,
-            trained="default",
-            memory=True,
-        ),
+        Stage("tiny", [train("tiny", *TINY, "--total_steps", "4")], 300, trained="tiny", memory=True),
         Stage("real", killed, 500, trained="real"),
         Stage("lora", [train("lora", *smollm2, *SHARE, "--lora_rank", "16")], 240, True, "lora"),
         Stage("offload", [train("offload", *smollm2, *SHARE, "--offload", "all")], 240, True, "offload"),
         Stage("environment", [train("environment", *lake)], 240, True, "environment"),
         Stage("composite", composite, 240, True, "composite"),
         Stage("speed", [bench("gpu", "--rounds", "1", "--steps", "5")], 400),
-        *(
-            [Stage("gsm8k", [train("gsm8k", *gsm8k, *long)], 300, trained="gsm8k", memory=True)]
-            if options.gsm8k
-            else []
-        ),
+        *[Stage("gsm8k", [train("gsm8k", *gsm8k, *long)], 300, trained="gsm8k", memory=True)] * bool(options.gsm8k),
     ]
 
 
@@ -287,12 +280,9 @@ def main() -> None:
     parser.add_argument("--beside", type=int, default=2)
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
-    walk = Walk(options.out.resolve(), options.gsm8k)
+    walk = Walk(options.out.resolve())
     threading.Thread(target=walk.watch, daemon=True).start()
-    names = options.only.split(",") if options.only else []
-    asked = [
-        stage for stage in stages(options) if (stage.name in names if names else stage.name != "gsm8k" or options.gsm8k)
-    ]
+    asked = [stage for stage in stages(options) if stage.name in (options.only or stage.name).split(",")]
     with ThreadPoolExecutor(options.beside) as pool:
         group: list[Stage] = []
         for stage in [*asked, None]:
