@@ -28,6 +28,8 @@ from trainer.launch import plan, processes, supervisor
 from trainer.launch.cluster import rendezvous_client
 from trainer.launch.cluster.head_node import HeadNode
 from trainer.launch.cluster.worker_node import run_worker_node
+from trainer.launch.environment import stack_folder
+from trainer.launch.hang.watch import HangWatch
 from trainer.monitor import live_screen, run_reporter
 from trainer.monitor.progress import Progress
 from trainer.runs import config_changes, folders, resume
@@ -128,6 +130,13 @@ def run_once(settings: Settings, head_node: HeadNode) -> int:
         for line in plan.lines(settings, checked, run, config, needs):
             say(line)
         progress = Progress(run.folder, total, say)
+        hang = HangWatch(
+            run.folder,
+            stack_folder(tmp),
+            settings.integer_or_none("HANG_TIMEOUT"),
+            progress.say,
+            head_node.stacks,
+        )
         reporter = run_reporter.RunReporter(run.folder, say)
 
         def on_poll() -> None:
@@ -140,7 +149,7 @@ def run_once(settings: Settings, head_node: HeadNode) -> int:
             if checked.start.step < total:  # else it was ended after its last step
                 head_node.start_ray(run, config, tmp, python)
                 with watch(progress, run), head_node.blamed():
-                    supervisor.train(settings, run, progress, tmp, lock_fd, python, head_node.secret, on_poll)
+                    supervisor.train(settings, run, progress, tmp, lock_fd, python, head_node.secret, hang, on_poll)
             say("exporting the model")
             folder = supervisor.export(run, environment=supervisor.of_fork(settings, python))
         except tuple(STATES) as ended:

@@ -31,6 +31,7 @@ KINDS: Mapping[str, tuple[str, ...]] = {
     "checkpoint": ("step", "folder"),  # is whole, and on disk
     "checkpoint_waits": ("step", "text"),  # no room on the disk
     "judge": ("text",),  # its budget or its cache
+    "judge_waits": ("text",),  # questions without an answer for long; again each minute
     "audit": ("step", "text"),  # answers that it gives no score for
     "alarm": ("step", "name", "text"),
     "stop": ("reason",),  # the run is saved and ends by itself, before its last step

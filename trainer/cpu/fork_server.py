@@ -38,6 +38,7 @@ import numpy as np
 from reward.worker_pool.parent_death import die_with_parent
 from trainer.cpu import ENVIRONMENT
 from trainer.cpu.fork_client import HEADER, STAND_IN
+from trainer.runs import stack_dump
 
 logger = logging.getLogger(__name__)
 MAINS = ("verl.trainer.main_ppo", "trainer.driver.main", "trainer.export.export")
@@ -203,6 +204,7 @@ class ForkLoop:
         os.environ.clear()
         os.environ.update(self.set_by_imports | request.environment)
         os.chdir(request.folder)
+        stack_dump.register()
         tempfile.tempdir = None  # which it has remembered from this server's TMPDIR
         multiprocessing.spawn.set_executable(os.environ.get(STAND_IN) or sys.executable)
         importlib.import_module("ray._raylet").Config.initialize("")  # it has read RAY_AUTH_MODE when it was loaded

@@ -10,7 +10,7 @@ from trainer.composition.config_environment import alone
 from trainer.cpu.fork_client import STAND_IN
 from trainer.launch import root_cause
 from trainer.launch.cluster import token
-from trainer.runs import run_secret
+from trainer.runs import run_secret, stack_dump
 from trainer.runs.folders import Run
 from trainer.settings.settings import Settings
 from trainer.workers import loopback
@@ -51,8 +51,14 @@ def of_engine(settings: Settings, run: Run, tmp: Path) -> dict[str, str]:
         "RAY_USAGE_STATS_ENABLED": "0",
         "RAY_DEDUP_LOGS_ALLOW_REGEX": root_cause.KEPT,
         "TMPDIR": str(tmp),
+        stack_dump.FOLDER: str(stack_folder(tmp)),
     }
     return fixed | (loopback.ENVIRONMENT if alone(settings) else {}) | of_workers(settings, run)
+
+
+def stack_folder(tmp: Path) -> Path:
+    """Return where the run's processes on this machine write their stacks, in the run's temporary folder ``tmp``."""
+    return tmp / "stacks"
 
 
 def of_workers(settings: Settings, run: Run) -> dict[str, str]:

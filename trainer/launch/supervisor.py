@@ -115,12 +115,13 @@ def train(
     lock_fd: int,
     python: Path | None,
     secret: str,
+    hang: HangWatch,
     on_poll: Callable[[], None],
 ) -> None:
     """Run verl to its end, calling ``each`` twice a second.
 
     ``lock_fd`` is the lock of its folder, ``python`` that of the fork server, if there is one, ``secret``
-    the run's.
+    the run's, ``hang`` looks whether it still moves.
 
     Raises:
         RunFailed: verl ended with an error.
@@ -130,7 +131,6 @@ def train(
         Stopped: from the signal handler; the caller ends the processes.
     """
     stop_on = settings.choices("STOP_ON")
-    hang = HangWatch(progress.folder, settings.integer_or_none("HANG_TIMEOUT"), progress.say)
     with redact.open_log(progress.log, "ab") as output:
         process = subprocess.Popen(
             [sys.executable, "-m", "trainer.launch.watchdog", str(tmp), *command(settings, run, python)],

@@ -48,6 +48,7 @@ class Progress:
     steps: int = 0
     step_ends: list[float] = field(default_factory=list)  # seconds of the monotonic clock
     engine_died: float | None = None  # when that was heard, on the monotonic clock
+    judge_waits: str = ""  # what the judge's gateway has said of questions that wait, since anything moved
     watched: bool = False  # on a live screen, which shows each step itself
 
     def __post_init__(self) -> None:
@@ -92,7 +93,11 @@ class Progress:
             self._tell(f"still at: {self._at()}")
 
     def _take(self, event: events.Event) -> None:
-        self.moved = time.monotonic()
+        if event.kind == "judge_waits":  # a sign that nothing moves
+            self.judge_waits = str(event.fields["text"])
+            self._tell(self.judge_waits)
+            return
+        self._move()
         if event.kind == "phase" and event.fields["name"] in PHASES:
             self._enter(PHASES[event.fields["name"]])
             self._tell(self.phase)
@@ -101,8 +106,11 @@ class Progress:
         elif event.kind in ("stop", "failure"):
             self.ending = event
 
+    def _move(self) -> None:
+        self.moved, self.judge_waits = time.monotonic(), ""
+
     def _step(self, step: int, data: dict[str, Any]) -> None:
-        self.moved = time.monotonic()
+        self._move()
         validation = held_out(step, data)
         if validation is not None:
             self.validations.append(validation)

@@ -6,6 +6,7 @@ import tempfile
 from types import ModuleType
 from typing import Any
 
+from trainer.runs import stack_dump
 from trainer.runs.checkpoint_pickles import strict_loading
 from trainer.workers import http_auth, loopback
 from trainer.workers.engine import attention, layer_types, nested_tensors
@@ -122,4 +123,5 @@ after_import(
         **attention.PATCHES,
     }
 )
+stack_dump.register()
 after_import({"verl.utils.model": layer_types.patch})  # beside one of attention's

@@ -1,5 +1,6 @@
 """Entry point ``vllm.general_plugins``: called by vLLM in each of its processes, on every device."""
 
+from trainer.runs import stack_dump
 from trainer.workers.post_import import after_import
 from trainer.workers.rollout import message_queue
 
@@ -12,4 +13,5 @@ def register() -> None:
     if _done:
         return
     _done = True
+    stack_dump.register()
     after_import({"vllm.distributed.device_communicators.shm_broadcast": message_queue.patch})

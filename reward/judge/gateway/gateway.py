@@ -5,6 +5,7 @@ import hashlib
 import logging
 import math
 import random
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,11 +20,13 @@ from reward.judge.prompts.question import Question
 from reward.judge.providers import connect
 from reward.judge.verdict import Verdict, parse
 from reward.support import events
+from reward.support.wording import counted
 
 logger = logging.getLogger(__name__)
 VERSION = 2  # of the way from a reply to a verdict; part of the cache's key
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 20.0  # seconds between attempts
 LOOK_AGAIN = 5.0  # seconds at most between rounds of on_failure: wait
+WAITS_LONG = 60.0  # seconds for an answer, after which it is said, and again after each so many
 OUTAGE = RETRIED | ACCOUNT | {"outage"}  # what may be over later
 
 
@@ -62,6 +65,8 @@ class Gateway:
         self.failed = ""  # why it should end as failed: verl goes on where only some samples of a batch raise
         self._warned = False
         self._in_flight: dict[bytes, asyncio.Task[JudgeAnswer]] = {}
+        self._asked: dict[bytes, float] = {}  # when, of those in flight, the first one first
+        self._patience: asyncio.Task[None] | None = None
         self._backends = [
             JudgeBackend(endpoint, config, self.metrics, self.budget, self.cache, connect)
             for endpoint in config.endpoints
@@ -79,7 +84,10 @@ class Gateway:
         if task is None:
             task = asyncio.ensure_future(self._answer(question, repeat, key))
             self._in_flight[key] = task
-            task.add_done_callback(lambda _: self._in_flight.pop(key, None))
+            task.add_done_callback(lambda _: self._answered(key))
+            self._asked[key] = time.monotonic()
+            if self._patience is None or self._patience.done():
+                self._patience = asyncio.ensure_future(self._tell_of_waits())
         else:
             self.metrics.count("merged")
         answer = await asyncio.shield(task)
@@ -91,6 +99,23 @@ class Gateway:
                 self.failed = self.failed or message
                 raise JudgeFailedError(message)
         return answer
+
+    def _answered(self, key: bytes) -> None:
+        del self._in_flight[key], self._asked[key]
+        if not self._in_flight and self._patience is not None:
+            self._patience.cancel()
+
+    async def _tell_of_waits(self) -> None:
+        """Say that questions wait for long, for as long as any is in flight."""
+        while self._asked:
+            oldest = time.monotonic() - next(iter(self._asked.values()))
+            if oldest < WAITS_LONG:
+                await asyncio.sleep(WAITS_LONG - oldest)
+                continue
+            questions = counted(len(self._asked), "question")
+            text = f"{questions} to the judge without an answer, the first for {oldest:.0f} s"
+            events.warn(logger, "judge", "judge_waits", text)
+            await asyncio.sleep(WAITS_LONG)
 
     def take_metrics(self) -> dict[str, float]:
         """Return what has happened since the last time, by metric."""

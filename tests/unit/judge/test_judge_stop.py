@@ -25,6 +25,7 @@ from trainer import ROOT
 from trainer import __main__ as main
 from trainer.driver.judge_watch import JudgeStoppedError
 from trainer.launch import supervisor
+from trainer.launch.hang.watch import HangWatch
 from trainer.monitor.progress import Progress
 from trainer.runs import folders
 from trainer.settings.settings import read_settings
@@ -104,8 +105,9 @@ def test_the_end_of_verls_process_is_told_as_a_pause(tmp_path, monkeypatch) -> N
     monkeypatch.setattr(supervisor, "command", lambda *_: [sys.executable, "-c", VERL])
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     progress = Progress(run.folder, 10, lambda _: None)
+    hang = HangWatch(run.folder, tmp_path / "stacks", None, print)
     with pytest.raises(supervisor.Paused) as caught:
-        supervisor.train(settings, run, progress, tmp_path, held, None, "secret", lambda: None)
+        supervisor.train(settings, run, progress, tmp_path, held, None, "secret", hang, lambda: None)
     assert str(caught.value) == f"{WHY}; the run is saved: to continue it, run the same command with --resume r"
 
 

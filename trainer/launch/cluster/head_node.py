@@ -16,11 +16,13 @@ from trainer.launch import supervisor
 from trainer.launch.cluster import facts, ray_node, token
 from trainer.launch.cluster.rendezvous import Rendezvous
 from trainer.launch.environment import of_node
+from trainer.launch.hang.stacks import Process, unpack
 from trainer.runs import run_secret
 from trainer.runs.folders import Run
 from trainer.settings.settings import Settings
 from trainer.user_error import UserError
 
+STACKS = 120.0  # seconds for the stacks of a machine
 SETTLE = 3.0  # seconds after which the loss of a machine is noticed
 STATUS: tuple[tuple[type[BaseException], int], ...] = (
     (UserError, 2),
@@ -169,6 +171,19 @@ class HeadNode:
             raise supervisor.RunFailed(self._rendezvous.lost)
         if self._node is not None and self._node.ended:
             raise supervisor.RunFailed(f"head node: Ray has ended: {self._node.last_output()}")
+
+    def stacks(self) -> list[Process]:
+        """Return the stacks of the run's processes on the worker nodes; of one that does not give them, it is said."""
+        rendezvous = self._rendezvous
+        if rendezvous is None:
+            return []
+        taken: list[Process] = []
+        try:
+            for rank, answer in rendezvous.ask(STACKS, stacks=True).items():
+                taken += unpack(answer.get("stacks"), rendezvous.members[rank].name)
+        except (UserError, ValueError) as error:
+            self._say(f"the stacks of the worker nodes are not all there: {error}")
+        return taken
 
     @contextlib.contextmanager
     def blamed(self) -> Iterator[None]:

@@ -13,8 +13,9 @@ from data import models
 from reward.support import redact
 from trainer.launch import processes, supervisor
 from trainer.launch.cluster import facts, ray_node, rendezvous_client, token
-from trainer.launch.cluster.wire import Channel
-from trainer.launch.environment import of_node
+from trainer.launch.cluster.wire import LONGEST, Channel
+from trainer.launch.environment import of_node, stack_folder
+from trainer.launch.hang import stacks
 from trainer.runs import folders, run_secret
 from trainer.settings.settings import Settings
 from trainer.user_error import UserError
@@ -89,6 +90,9 @@ class WorkerNode:
             for path in asked["models"]:
                 self._fetch(path)
             return facts.look(**asked) | {"time": time.time()}
+        if "stacks" in message:
+            folder = stack_folder(self._tmp or Path(os.devnull))
+            return {"stacks": stacks.pack(stacks.take(processes.descendants(), folder), LONGEST // 2)}
         if "again" in message:
             self._leave()
             self._say("the head node starts the run again")

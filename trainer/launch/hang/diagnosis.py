@@ -53,11 +53,16 @@ def role(process: Process) -> str:
     return next((what for mark, what in ROLES if mark in process.title), "another process")
 
 
-def find(processes: Sequence[Process]) -> Diagnosis:
-    """Return the first cause that the stacks show, in the order in which one brings about another."""
-    for finder in (_stopped, _own_code, _collective, _data):
+def find(processes: Sequence[Process], judge: str = "") -> Diagnosis:
+    """Return the first cause that the stacks show, in the order in which one brings about another.
+
+    ``judge`` is what the gateway has said of questions that wait, since anything moved.
+    """
+    for finder in (_stopped, _own_code, _pipe, _collective, _data):
         if diagnosis := finder(processes):
             return diagnosis
+    if judge:
+        return Diagnosis(judge, "see that its server answers, or lower deadline in config/api_reward_config.yaml")
     return Diagnosis("the stacks show no known cause", "check them, and the end of train.log")
 
 
@@ -73,11 +78,12 @@ def _stopped(processes: Sequence[Process]) -> Diagnosis | None:
     stopped = [process for process in processes if process.is_stopped]
     if not stopped:
         return None
-    named = ", ".join(f"{role(process)} (process {process.pid})" for process in stopped[:MOST])
-    numbers = " ".join(str(process.pid) for process in stopped)
-    return Diagnosis(
-        f"stopped by a signal or a debugger: {named}", f"resume them with kill -CONT {numbers}, or start again"
-    )
+    named = ", ".join(f"{role(process)} ({process})" for process in stopped[:MOST])
+    numbers: dict[str, list[str]] = {}
+    for process in stopped:
+        numbers.setdefault(process.node, []).append(str(process.pid))
+    commands = ", ".join(f"kill -CONT {' '.join(pids)}" + f" on {node}" * bool(node) for node, pids in numbers.items())
+    return Diagnosis(f"stopped by a signal or a debugger: {named}", f"resume them with {commands}, or start again")
 
 
 def _own_code(processes: Sequence[Process]) -> Diagnosis | None:
@@ -97,6 +103,17 @@ def _own_code(processes: Sequence[Process]) -> Diagnosis | None:
     return None
 
 
+def _pipe(processes: Sequence[Process]) -> Diagnosis | None:
+    """A process that can write no more until somebody reads."""
+    full = next((process for process in processes if process.pipe), None)
+    if full is None:
+        return None
+    return Diagnosis(
+        f"{role(full)} ({full}) waits for room in a pipe, which is read by {full.pipe}",
+        "have that one read on, or end it",
+    )
+
+
 def _collective(processes: Sequence[Process]) -> Diagnosis | None:
     """Ranks that wait for one another, and those that do something else."""
     ranks = [process for process in processes if role(process) == "rank of actor and critic" and process.threads]
@@ -107,13 +124,13 @@ def _collective(processes: Sequence[Process]) -> Diagnosis | None:
     call = next(frame for frames in waiting[0].threads for frame in frames if _is_collective(frame))
     if not behind:
         return Diagnosis(
-            f"{len(waiting)} ranks wait for one another in {call.function}, all of this machine's",
+            f"{len(waiting)} ranks wait for one another in {call.function}, all that were looked at",
             "check the network and the other machines; NCCL_DEBUG=INFO shows more",
         )
     busy = _busy(behind[0])
     doing = f", which is at {busy}" if busy else ", which is idle"
     return Diagnosis(
-        f"{len(waiting)} of {len(ranks)} ranks wait in {call.function} for process {behind[0].pid}{doing}",
+        f"{len(waiting)} of {len(ranks)} ranks wait in {call.function} for {behind[0]}{doing}",
         "it took a different code path, or is slow: see its stack",
     )
 

@@ -23,10 +23,21 @@ def limit(progress: Progress) -> float:
 
 
 class HangWatch:
-    """Looks whether the run in ``folder`` still moves; ``timeout_s`` is ``--hang_timeout``, if given."""
+    """Looks whether the run in ``folder`` still moves; ``timeout_s`` is ``--hang_timeout``, if given.
 
-    def __init__(self, folder: Path, timeout_s: int | None, say: Callable[[str], None]) -> None:
-        self._folder, self._timeout_s, self._say = folder, timeout_s, say
+    ``own_stacks`` is where its processes write stacks of their own, ``of_others`` asks the other machines for theirs.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        own_stacks: Path,
+        timeout_s: int | None,
+        say: Callable[[str], None],
+        of_others: Callable[[], list[stacks.Process]] = list,
+    ) -> None:
+        self._folder, self._own_stacks, self._timeout_s, self._say = folder, own_stacks, timeout_s, say
+        self._of_others = of_others
         self._reported_at = 0.0  # when a hang was last reported: the time of the last progress then
 
     def look(self, progress: Progress) -> str:
@@ -36,15 +47,15 @@ class HangWatch:
         if silent <= most or self._reported_at == progress.moved:
             return ""
         self._reported_at = progress.moved
-        diagnosed, lines = self._examine()
+        diagnosed, lines = self._examine(progress.judge_waits)
         message = f"no progress for {silent:.0f} s ({progress.phase}): {diagnosed.cause}"
         for line in (message, *(f"  {line}" for line in lines)):
             self._say(line)
         return message if self._timeout_s is not None else ""
 
-    def _examine(self) -> tuple[diagnosis.Diagnosis, list[str]]:
-        taken = stacks.take(processes.descendants())
+    def _examine(self, judge: str) -> tuple[diagnosis.Diagnosis, list[str]]:
+        taken = stacks.take(processes.descendants(), self._own_stacks) + self._of_others()
         path = self._folder / f"stacks-{time.strftime('%Y%m%d-%H%M%S')}.txt"
         redact.write_text(path, scrub(stacks.written(taken)))
-        diagnosed = diagnosis.find(taken)
+        diagnosed = diagnosis.find(taken, judge)
         return diagnosed, [*diagnosis.where(taken), f"{diagnosed.remedy}; all stacks: {path}"]
