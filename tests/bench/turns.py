@@ -15,7 +15,7 @@ from tests.bench.step import BARE, FIRST, record
 from trainer import ROOT
 
 WORK = [
-    *("--data", "builtin:sums", "--val_data", "builtin:sums", "--batch_size", "64", "--mini_batch_size", "64"),
+    *("--data", "builtin:sums", "--val_data", "builtin:sums", "--batch_size", "256", "--mini_batch_size", "256"),
     *("--max_prompt_length", "512", "--max_response_length", "128", "--lr", "1e-12", "--critic_lr", "1e-12"),
 ]
 MULTI_TURN = "actor_rollout_ref.rollout.multi_turn"

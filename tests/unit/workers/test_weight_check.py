@@ -9,7 +9,7 @@ import torch
 
 from trainer.workers.weight_check import actor_side, vllm_side
 from trainer.workers.weight_check.checksum import Sum, of_rows
-from trainer.workers.weight_check.compare import WeightCheck, added, compare
+from trainer.workers.weight_check.compare import WeightCheck, added, compare, with_wholes
 
 DTYPES = [torch.float32, torch.bfloat16, torch.float16]
 
@@ -146,10 +146,78 @@ def test_adapters_are_compared_as_vllm_scales_them(dtype: torch.dtype, scale: fl
     assert count == 6 and len(stale) == 6, "an adapter that was not sent"
 
 
-def test_a_part_of_a_weight_is_not_compared() -> None:
+HEADS, KV_HEADS, HEAD, HIDDEN, WORDS = 4, 2, 4, 8, 300
+
+
+class Layer(torch.nn.Module):
+    """A worker's share of one of vLLM's layers, which are known by their names."""
+
+    def __init__(self, weight: torch.Tensor, rank: int = 0, workers: int = 1, **more: Any) -> None:
+        super().__init__()
+        self.weight = torch.nn.Parameter(weight.clone(), requires_grad=False)
+        self.tp_rank, self.tp_size = rank, workers
+        vars(self).update(more)
+
+
+Columns, Rows = (type(name, (Layer,), {}) for name in ("ColumnParallelLinear", "RowParallelLinear"))
+
+
+def spread(weights: dict[str, torch.Tensor], rank: int, workers: int) -> Any:
+    """A runner of one of vLLM's workers: attention, an output projection, a head of all words, a norm."""
+
+    def share(weight: torch.Tensor, dim: int = 0, rank: int = rank, workers: int = workers) -> torch.Tensor:
+        return weight.chunk(workers, dim)[rank]
+
+    copies = max(1, workers // KV_HEADS)
+    kv = [share(weights[f"{name}_proj.weight"], 0, rank // copies, workers // copies) for name in "kv"]
+    qkv = torch.cat([share(weights["q_proj.weight"]), *kv])
+    sizes = [HEADS * HEAD, *2 * [max(KV_HEADS, workers) * HEAD]]
+    each = -(-WORDS // 64) * 64 // workers  # with words that pad it
+    first, last = min(rank * each, WORDS), min((rank + 1) * each, WORDS)
+    cut = SimpleNamespace(org_vocab_start_index=first, num_org_elements=last - first)
+    head = torch.cat([weights["lm_head.weight"][first:last], torch.randn(each - (last - first), HIDDEN)])
+    made = {
+        "qkv_proj": Columns(qkv, rank, workers, output_sizes=sizes, num_kv_head_replicas=copies),
+        "up_proj": Columns(share(weights["up_proj.weight"]), rank, workers),
+        "o_proj": Rows(share(weights["o_proj.weight"], 1), rank, workers),
+        "lm_head": Layer(head, rank, workers, org_vocab_size=WORDS, shard_indices=cut),
+        "norm": Layer(weights["norm.weight"]),
+    }
+    model = torch.nn.ModuleDict(made)
+    model.packed_modules_mapping = {"qkv_proj": ["q_proj", "k_proj", "v_proj"]}
+    return SimpleNamespace(model=model)
+
+
+@pytest.mark.parametrize("workers", [1, 2, 4])
+def test_of_a_model_that_is_spread_all_weights_are_compared(workers: int) -> None:
+    """Four workers have two heads of keys and values among them, each twice."""
+    sizes = {"q_proj": HEADS * HEAD, "k_proj": KV_HEADS * HEAD, "v_proj": KV_HEADS * HEAD, "up_proj": 12}
+    weights = {f"{name}.weight": torch.randn(size, HIDDEN) for name, size in sizes.items()}
+    weights |= {"o_proj.weight": torch.randn(HIDDEN, HEADS * HEAD), "norm.weight": torch.randn(HIDDEN)}
+    weights["lm_head.weight"] = torch.randn(WORDS, HIDDEN)
+
+    def of_actor(step: int) -> dict[str, Sum]:
+        values = {
+            name: of_rows(weight, tuple(weight.shape), torch.float32, 0, step) for name, weight in weights.items()
+        }
+        return {name: Sum(value, tuple(weights[name].shape), "float32") for name, value in values.items()}
+
+    for step in range(3):
+        held = [vllm_side.sums(spread(weights, rank, workers), step) for rank in range(workers)]
+        assert compare(of_actor(step), with_wholes(held), trained=True) == (7, [])
+    runners = [spread(weights, rank, workers) for rank in range(workers)]
+    runners[-1].model["o_proj"].weight[0, -1] += 1
+    runners[0].model["lm_head"].weight[1] += 1  # a row that counts at step 1
+    sampled = with_wholes([vllm_side.sums(runner, 1) for runner in runners])
+    assert set(compare(of_actor(1), sampled, trained=True)[1]) == {"o_proj.weight", "lm_head.weight"}
+    if workers > 1:
+        assert compare(of_actor(2), with_wholes(held[:-1]), trained=True)[0] == 1, "what is not whole is not compared"
+
+
+def test_a_weight_of_another_shape_or_type_is_not_compared() -> None:
     own = {"a": Sum(1, (4, 2), "float32"), "b": Sum(2, (4,), "float32")}
     workers = [{"a": Sum(9, (2, 2), "float32"), "b": Sum(value, (4,), "float32")} for value in (2, 3)]
-    assert compare(own, workers, trained=True) == (1, ["b"])
+    assert compare(own, with_wholes(workers), trained=True) == (1, ["b"])
     assert compare(own, [{"b": Sum(7, (4,), "bfloat16")}], trained=True) == (0, [])
 
 

@@ -32,7 +32,7 @@ class BatchHttpServer(vLLMHttpServer):  # type: ignore[misc]
         """Return the checksums of what each of the engine's workers holds; see ``trainer.workers.weight_check``."""
         worker_sums = await self.engine.collective_rpc(vllm_side.METHOD, args=(step,))
         return [
-            {name: Sum(value, tuple(shape), dtype) for name, (value, shape, dtype) in weights.items()}
+            {name: Sum(value, tuple(shape), *rest) for name, (value, shape, *rest) in weights.items()}
             for weights in worker_sums
         ]
 

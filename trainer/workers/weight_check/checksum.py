@@ -1,4 +1,4 @@
-"""A checksum of a weight that is the same however the weight is cut into rows.
+"""A checksum of a weight that is the same however the weight is cut into rows or columns.
 
 The sum over rows of ``odd number of the row * sum of the row's bits``, modulo 2**64: two processes that hold parts of a
 weight add what they have. Bits are those of the type in which vLLM holds the weight. Of a large weight every n-th row
@@ -17,11 +17,15 @@ BITS = {torch.float32: torch.int32, torch.bfloat16: torch.int16, torch.float16: 
 
 
 class Sum(NamedTuple):
-    """The checksum of a weight, or of a part; ``shape`` is that of the whole, ``dtype`` the type whose bits count."""
+    """The checksum of a weight, or of a part; ``shape`` is that of the whole, ``dtype`` the type whose bits count.
+
+    ``workers`` is of how many of vLLM's the parts make the whole; 1 where it is whole.
+    """
 
     value: int
     shape: tuple[int, ...]
     dtype: str
+    workers: int = 1
 
 
 def of_rows(rows: torch.Tensor, shape: tuple[int, ...], dtype: torch.dtype, first: int = 0, step: int = 0) -> int:

@@ -44,7 +44,8 @@ class WeightCheck:
         if self._merged:
             return
         try:
-            sampled = [worker for server in ray.get([s.weight_sums.remote(step) for s in servers]) for worker in server]
+            answers = ray.get([server.weight_sums.remote(step) for server in servers])
+            sampled = [held for workers in answers for held in with_wholes(workers)]
             dtypes = {name: total.dtype for worker in sampled for name, total in worker.items()}
             if self._adapters:
                 dtypes[""] = next((dtype for name, dtype in dtypes.items() if "lora_" in name), "float32")
@@ -72,6 +73,21 @@ def added(parts: Sequence[Mapping[str, Sum]]) -> dict[str, Sum]:
     return whole
 
 
+def with_wholes(workers: Sequence[Mapping[str, Sum]]) -> list[Mapping[str, Sum]]:
+    """Return what each of a server's workers holds as a whole, with what they hold together."""
+    together: dict[str, list[Sum]] = {}
+    for worker in workers:
+        for name, total in worker.items():
+            if total.workers > 1:
+                together.setdefault(name, []).append(total)
+    wholes = {
+        name: parts[0]._replace(value=sum(part.value for part in parts) % MODULUS, workers=1)
+        for name, parts in together.items()
+        if len(parts) == parts[0].workers
+    }
+    return [{name: total for name, total in worker.items() if total.workers == 1} | wholes for worker in workers]
+
+
 def compare(
     actor_sums: Mapping[str, Sum], sampled: Sequence[Mapping[str, Sum]], trained: bool
 ) -> tuple[int, list[str]]:
@@ -79,7 +95,7 @@ def compare(
 
     Args:
         actor_sums: the actor's.
-        sampled: of each of vLLM's workers. A weight of another shape there is a part, and is not compared.
+        sampled: what vLLM's workers hold (``with_wholes``). A weight of another shape is not compared.
         trained: whether updates were made, so that an adapter must be there.
     """
     compared, stale = set[str](), dict[str, None]()

@@ -6,7 +6,9 @@ from typing import Any
 
 import torch
 
+from trainer.workers.weight_check import tensor_parallel
 from trainer.workers.weight_check.checksum import BITS, Sum, of_rows
+from trainer.workers.weight_check.tensor_parallel import Piece
 
 METHOD = "kit_weight_sums"
 
@@ -21,37 +23,31 @@ def method(module: ModuleType) -> None:
 
 
 def sums(runner: Any, step: int) -> dict[str, Sum]:
-    """Return the checksums of the model and of the adapter of a runner.
-
-    Of a model that is spread over several workers, only what each of them holds as a whole will have the shape that
-    the actor's has.
-    """
+    """Return the checksums of the model and of the adapter of a runner: what this worker holds of them."""
     sums_by_name: dict[str, Sum] = {}
-    for name, weight in [*_weights(runner.model), *_adapter(runner)]:
-        if weight.dtype in BITS and weight.dim() and weight.numel() and not weight.is_meta:
-            shape = tuple(weight.shape)
-            value = of_rows(weight, shape, weight.dtype, step=step)
-            sums_by_name[name] = Sum(value, shape, str(weight.dtype).removeprefix("torch."))
+    for name, (rows, first, shape, workers) in [*_weights(runner.model), *_adapter(runner)]:
+        if rows.dtype in BITS and shape and (rows.numel() or workers > 1) and not rows.is_meta:
+            value = of_rows(rows, shape, rows.dtype, first, step)
+            sums_by_name[name] = Sum(value, shape, str(rows.dtype).removeprefix("torch."), workers)
     return sums_by_name
 
 
-def _weights(model: torch.nn.Module) -> Iterator[tuple[str, torch.Tensor]]:
+def _weights(model: torch.nn.Module) -> Iterator[tuple[str, Piece]]:
     """Yield the weights, those that vLLM has joined one by one."""
     joined: dict[str, list[str]] = getattr(model, "packed_modules_mapping", None) or {}
     for path, module in model.named_modules():
         for kind, weight in module.named_parameters(recurse=False):
             place = path.replace(".base_layer", "")
             above, dot, last = place.rpartition(".")
-            sizes = getattr(module, "output_sizes", None)
-            if last in joined and sizes and sum(sizes) == len(weight) and len(sizes) == len(joined[last]):
-                for part, rows in zip(joined[last], weight.detach().split(list(sizes)), strict=True):
-                    yield f"{above}{dot}{part}.{kind}", rows
+            parts = list(tensor_parallel.joined(module, weight.detach()) or ()) if last in joined else []
+            if parts and len(parts) == len(joined[last]):
+                for part, held in zip(joined[last], parts, strict=True):
+                    yield f"{above}{dot}{part}.{kind}", held
             else:
-                size = getattr(module, "org_vocab_size", len(weight) if weight.dim() else 0)
-                yield f"{place}.{kind}", weight.detach()[:size] if weight.dim() else weight
+                yield f"{place}.{kind}", tensor_parallel.piece(module, kind, weight.detach())
 
 
-def _adapter(runner: Any) -> Iterator[tuple[str, torch.Tensor]]:
+def _adapter(runner: Any) -> Iterator[tuple[str, Piece]]:
     from verl.workers.rollout.vllm_rollout.utils import VLLM_LORA_INT_ID
 
     manager = getattr(getattr(runner, "lora_manager", None), "_adapter_manager", None)
@@ -65,4 +61,4 @@ def _adapter(runner: Any) -> Iterator[tuple[str, torch.Tensor]]:
             weights = weights if isinstance(weights, list | tuple) else [weights]
             for part, weight in zip(parts, weights, strict=False):
                 if weight is not None:
-                    yield f"{above}{dot}{part}.{kind}", weight
+                    yield f"{above}{dot}{part}.{kind}", Piece.whole(weight)
