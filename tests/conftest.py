@@ -18,8 +18,8 @@ TIERS = ("unit", "process", "e2e")
 # What matters most, before the time is gone; then files of few tests and one to two minutes, which would keep one
 # worker busy at the end while the other has nothing left to do.
 FIRST = (
-    *("test_run.py", "test_machines.py", "test_algorithm.py", "test_tools.py", "test_rehearsal.py"),
-    *("test_reward_model_vllm.py", "test_eval.py", "test_calculator_model.py", "test_resume_verl.py"),
+    *("test_run.py", "test_machines.py", "test_algorithm.py", "test_tools.py", "test_calculator_model.py"),
+    *("test_rehearsal.py", "test_reward_model_vllm.py", "test_eval.py", "test_resume_verl.py"),
     *("test_wheelhouse_setup.py", "test_first_minutes.py"),
 )
 # What differs between the two sets of versions, and the kit's packages that are built on it.

@@ -14,7 +14,6 @@ from typing import Any
 import psutil
 import pytest
 
-from tests.support.command import train_sh
 from tests.support.judge_server import KEY, JudgeServer, judge_of_sums
 from trainer.checks import host_checks, preflight, run_checks
 from trainer.checks.finding import Finding
@@ -84,15 +83,15 @@ def test_the_first_fault_is_told_while_others_are_looked_for(tmp_path, small_mod
     assert len(told) == 2
 
 
-def test_flags_are_checked_first() -> None:
-    result = train_sh("check", "--n_gpus", "3", "--batch_size", "100", "--lr", "fast")
+def test_flags_are_checked_first(prefork) -> None:
+    result = prefork.train_sh("check", "--n_gpus", "3", "--batch_size", "100", "--lr", "fast")
     assert result.status == 2
     assert [line.split(":")[1].strip() for line in result.complaints] == [
         "--lr='fast'",
         "--batch_size 100 with --rollout_n 1 gives 100 samples, which 3 GPUs cannot share evenly; the nearest that "
         "they can",
     ]
-    assert train_sh("check", "words").complaints == [
+    assert prefork.train_sh("check", "words").complaints == [
         "train.sh: check: takes the flags of a run and no other argument; leave out words",
     ]
 

@@ -18,7 +18,9 @@ from trainer.user_error import UserError
 
 USAGE = {words.split()[0]: words for words in COMMANDS if words}
 READ = {"KIT_GIVEN", "KIT_UNKNOWN"} | {knob.env for knob in load_knobs()}
-WRITTEN = {str(command): command for page in pages() for command in page.commands}  # each once a page
+COMMANDS_OF_PAGES = [command for page in pages() for command in page.commands]
+# Each once, under the page that has it first: most stand in both languages.
+WRITTEN = {(command.words, *command.environ.items()): command for command in reversed(COMMANDS_OF_PAGES)}
 TRAIN = [command for command in WRITTEN.values() if command.words[0] == "./train.sh"]
 
 

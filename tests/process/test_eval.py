@@ -81,9 +81,9 @@ def output(tmp_path) -> Path:
         (("tiny-sum",), "no such run in {output}/runs; there are tiny-sums"),
     ],
 )
-def test_mistakes(output, command, words, complaint) -> None:
+def test_mistakes(output, command, words, complaint, prefork) -> None:
     before = [path for path in sorted(output.rglob("*")) if "cache" not in path.parts]
-    result = train_sh(command, *words, "--device", "cpu", OUTPUT_DIR=str(output), HF_HUB_OFFLINE="1")
+    result = prefork.train_sh(command, *words, "--device", "cpu", OUTPUT_DIR=str(output), HF_HUB_OFFLINE="1")
     assert result.status == 2, result.err
     assert complaint.format(output=output) in result.complaints[0]
     assert len(result.complaints) == 1
@@ -106,15 +106,16 @@ def test_a_run_on_a_composite_needs_none_of_its_flags_again(output, tmp_path) ->
     ]
 
 
-def test_a_damaged_checkpoint_is_not_evaluated(output) -> None:
+def test_a_damaged_checkpoint_is_not_evaluated(output, prefork) -> None:
     root = output / "checkpoints" / "tiny-sums"
     (root / "global_step_10" / "actor" / "model_world_size_1_rank_0.pt").write_bytes(b"")
-    result = train_sh("chat", "tiny-sums", "--step", "best", OUTPUT_DIR=str(output))  # of 10 and 20, 10 is better
+    best = ("chat", "tiny-sums", "--step", "best")  # of 10 and 20, 10 is better
+    result = prefork.train_sh(*best, OUTPUT_DIR=str(output))
     assert result.status == 2
     assert "chat: the checkpoint of step 10 is damaged: " in result.err
     for step in (10, 20):
         (checkpoints.folder_of(root, step) / checkpoints.SCORE).unlink()
-    result = train_sh("chat", "tiny-sums", "--step", "best", OUTPUT_DIR=str(output))
+    result = prefork.train_sh(*best, OUTPUT_DIR=str(output))
     assert "chat: no checkpoint of tiny-sums was validated; name one of 10, 20 by --step" in result.err
 
 
@@ -134,7 +135,7 @@ def test_a_conversation_through_a_pipe(tmp_path, small_model) -> None:
     assert first == again  # greedy, and without the turns before /reset
 
 
-def test_an_evaluation_on_vllm(tmp_path, small_model) -> None:
+def test_an_evaluation_on_vllm(tmp_path, small_model, prefork) -> None:
     """The rule of training, every answer in a file; a model of random weights is never right."""
     rows = [{"prompt": arith.question((n, n)), "ground_truth": str(2 * n), "data_source": "arith"} for n in range(1, 9)]
     rows.append({**rows[0], "prompt": "1" * 3000})  # longer than the model takes
@@ -152,4 +153,5 @@ def test_an_evaluation_on_vllm(tmp_path, small_model) -> None:
     assert line.startswith(f"arith        9        {right:.3f} [0.000, ")
     assert line.endswith("11.1%")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["answers.jsonl", "out", "sums.jsonl"]
-    assert "is there already" in train_sh("eval", str(small_model), *flags, OUTPUT_DIR=str(tmp_path / "out")).err
+    again = prefork.train_sh("eval", str(small_model), *flags, OUTPUT_DIR=str(tmp_path / "out"))
+    assert "is there already" in again.err

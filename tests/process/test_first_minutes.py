@@ -2,26 +2,24 @@
 
 import json
 
-from tests.support.command import train_sh
 
-
-def test_a_dry_run_of_a_known_model_has_a_forecast(tmp_path) -> None:
+def test_a_dry_run_of_a_known_model_has_a_forecast(tmp_path, prefork) -> None:
     words = ("--dry_run", "--model", "Qwen/Qwen2.5-7B", "--n_gpus", "8", "--device", "cuda")
-    result = train_sh(*words, OUTPUT_DIR=str(tmp_path))
+    result = prefork.train_sh(*words, OUTPUT_DIR=str(tmp_path))
     assert result.status == 0, result.err
     assert "no forecast" not in result.out
     assert "update   lr 1e-06, critic 1e-05; clip 0.2; KL 0.001 in the reward (kl)\n" in result.out
 
 
-def test_a_dry_run_holds_the_forecast_against_a_gpu_that_is_elsewhere(tmp_path) -> None:
+def test_a_dry_run_holds_the_forecast_against_a_gpu_that_is_elsewhere(tmp_path, prefork) -> None:
     words = ("--dry_run", "--model", "Qwen/Qwen2.5-7B", "--n_gpus", "8", "--device", "cuda", "--gpu_memory")
-    assert train_sh(*words, "80", OUTPUT_DIR=str(tmp_path)).status == 0
-    refused = train_sh(*words, "24", OUTPUT_DIR=str(tmp_path))
+    assert prefork.train_sh(*words, "80", OUTPUT_DIR=str(tmp_path)).status == 0
+    refused = prefork.train_sh(*words, "24", OUTPUT_DIR=str(tmp_path))
     assert refused.status == 2
     assert " of 24.0 GiB of each GPU at the peak; try --rollout_tp_size 8 " in refused.err
 
 
-def test_prompts_that_are_too_long_are_seen_before_the_model_is_made(tmp_path) -> None:
+def test_prompts_that_are_too_long_are_seen_before_the_model_is_made(tmp_path, prefork) -> None:
     """Not 40 seconds later, once a launch has made it."""
     rows = [{"prompt": f"小明有{n}个苹果，又买了{n}个", "ground_truth": str(2 * n)} for n in range(200)]
     data = tmp_path / "train.jsonl"
@@ -30,18 +28,18 @@ def test_prompts_that_are_too_long_are_seen_before_the_model_is_made(tmp_path) -
     of_smollm2 = (*words, "--model", "builtin:smollm2", "--max_prompt_length", "16")
     of_tiny = ((*first, *words) for first in ((), ("check",), ("--dry_run",)))
     for command, least in *((tiny, "41") for tiny in of_tiny), (("--dry_run", *of_smollm2), "53"):
-        result = train_sh(*command, OUTPUT_DIR=str(tmp_path / "out"))
+        result = prefork.train_sh(*command, OUTPUT_DIR=str(tmp_path / "out"))
         assert result.status == 2
         told = result.out + result.err
         assert f"--max_prompt_length 16: all 190 prompts exceed it: raise it to {least}" in told, told
     assert not list((tmp_path / "out").rglob("config.json"))
     wide = (*words, "--max_prompt_length", "64")
-    assert train_sh("check", *wide, OUTPUT_DIR=str(tmp_path / "out")).status == 0
-    dry = train_sh("--dry_run", *wide, OUTPUT_DIR=str(tmp_path / "out"))
+    assert prefork.train_sh("check", *wide, OUTPUT_DIR=str(tmp_path / "out")).status == 0
+    dry = prefork.train_sh("--dry_run", *wide, OUTPUT_DIR=str(tmp_path / "out"))
     assert (dry.status, "measured" in dry.out) == (0, False)
 
 
-def test_a_dry_run_says_that_prompts_were_not_measured_and_why(tmp_path) -> None:
+def test_a_dry_run_says_that_prompts_were_not_measured_and_why(tmp_path, prefork) -> None:
     """A model of the hub, of which nothing is fetched; one that the first launch makes; a folder without the file."""
     folder = tmp_path / "model"
     folder.mkdir()
@@ -53,25 +51,25 @@ def test_a_dry_run_says_that_prompts_were_not_measured_and_why(tmp_path) -> None
         f"--model {folder}": f"{folder} has no tokenizer.json",
     }
     for words, why in missing.items():
-        result = train_sh(
+        result = prefork.train_sh(
             "--dry_run", "--device", "cpu", *words.split(), OUTPUT_DIR=str(tmp_path), HF_HOME=str(tmp_path)
         )
         assert result.status == 0, result.err
         assert f"prompts were not measured: {why}; ./train.sh check measures them\n" in result.out, result.out
 
 
-def test_a_toy_of_one_row(tmp_path) -> None:
+def test_a_toy_of_one_row(tmp_path, prefork) -> None:
     """As in the manual: a batch of one prompt, said in the plan, in a line of ``check`` and as a warning."""
     data = tmp_path / "train.json"
     data.write_text(json.dumps([{"prompt": "15 + 27 = ?", "ground_truth": "42", "data_source": "math_reasoning"}]))
     words = ("--data", str(data), "--device", "cpu", "--output_dir", str(tmp_path / "out"))
-    planned, checked = train_sh("--dry_run", *words), train_sh("check", *words)
+    planned, checked = prefork.train_sh("--dry_run", *words), prefork.train_sh("check", *words)
     assert (planned.status, checked.status) == (0, 0), planned.err + checked.out
     assert "warning: 1 prompt to train on: a toy, which shows that a run works" in planned.out
     assert "batch    1 prompt x 1 a step" in planned.out
     assert "(batch 1 for 128, mini batch 1 for 64: what 1 prompt fills)" in planned.out
     assert "warn data        1 prompt to train on: a toy" in checked.out
-    refused = train_sh("--dry_run", *words, "--batch_size", "8")
+    refused = prefork.train_sh("--dry_run", *words, "--batch_size", "8")
     assert refused.status == 2
     told = "train.sh: --batch_size 8: there is 1 prompt to train on; give --batch_size 1 at most, or leave it out\n"
     assert refused.err == told

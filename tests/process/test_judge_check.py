@@ -79,11 +79,11 @@ def test_several_judges_with_a_budget_and_general_prompts(tmp_path) -> None:
     assert "there is no price for new" in wrong.complaints[0]
 
 
-def test_judges_that_cannot_be_asked_are_told_at_once(tmp_path) -> None:
+def test_judges_that_cannot_be_asked_are_told_at_once(tmp_path, prefork) -> None:
     with JudgeServer(lambda *_: verdict(5), fault=lambda asked: "key" if asked.model == "a" else None) as server:
         url = server.url("openai")
         arguments = ("judge_check", "--rm_api_type", "openai", "--rm_base_url", url, "--rm_model", "a,b")
-        result = train_sh(*arguments, OUTPUT_DIR=str(tmp_path), timeout=120, **{**KEYS, "JUDGE_API_KEY": KEY})
+        result = prefork.train_sh(*arguments, OUTPUT_DIR=str(tmp_path), timeout=120, **{**KEYS, "JUDGE_API_KEY": KEY})
     assert (result.status, len(result.complaints)) == (2, 1), result.err
     assert result.complaints[0].startswith(f"train.sh: the judge a at {url}: the key in JUDGE_API_KEY is refused: ")
     assert server.script.calls == 2
@@ -99,11 +99,11 @@ def test_judges_that_cannot_be_asked_are_told_at_once(tmp_path) -> None:
         ("[1]", ":1: a list, not an object"),
     ],
 )
-def test_labelled_answers_that_cannot_be_used(tmp_path, content, line) -> None:
+def test_labelled_answers_that_cannot_be_used(tmp_path, content, line, prefork) -> None:
     file = tmp_path / "nowhere.jsonl"
     if content is not None:
         file.write_text(content)
-    result = train_sh("judge_check", str(file), OUTPUT_DIR=str(tmp_path), **{**KEYS, "DASHSCOPE_API_KEY": KEY})
+    result = prefork.train_sh("judge_check", str(file), OUTPUT_DIR=str(tmp_path), **{**KEYS, "DASHSCOPE_API_KEY": KEY})
     assert (result.status, len(result.complaints)) == (2, 1), result.err
     assert line in result.complaints[0]
 

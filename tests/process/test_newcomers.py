@@ -37,10 +37,10 @@ def test_what_was_meant_is_said(words, told, tmp_path) -> None:
     ("file", "told"),
     [("adapter_config.json", "it is a LoRA adapter, not a whole model"), ("q4.gguf", "GGUF weights are for answers")],
 )
-def test_a_folder_of_something_else_than_a_model(file, told, tmp_path) -> None:
+def test_a_folder_of_something_else_than_a_model(file, told, tmp_path, prefork) -> None:
     (tmp_path / file).write_text("{}")
     for model in (tmp_path, tmp_path / file) if file.endswith("gguf") else (tmp_path,):
-        result = train_sh("--dry_run", "--model", str(model), OUTPUT_DIR=str(tmp_path / "out"))
+        result = prefork.train_sh("--dry_run", "--model", str(model), OUTPUT_DIR=str(tmp_path / "out"))
         assert (result.status, told in result.err) == (2, True), result.err
 
 
@@ -62,8 +62,8 @@ def test_python_says_that_it_is_a_script_for_bash() -> None:
     assert done.stderr == "train.sh: a script for bash: ./train.sh, or bash train.sh\n"
 
 
-def test_a_placeholder_for_a_key(tmp_path) -> None:
-    result = train_sh("judge_check", OUTPUT_DIR=str(tmp_path), DASHSCOPE_API_KEY="your_api_key")
+def test_a_placeholder_for_a_key(tmp_path, prefork) -> None:
+    result = prefork.train_sh("judge_check", OUTPUT_DIR=str(tmp_path), DASHSCOPE_API_KEY="your_api_key")
     assert result.status == 2
     assert "DASHSCOPE_API_KEY: it is set to a placeholder" in result.err
 

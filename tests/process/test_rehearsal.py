@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.support import hub_server, policies, reward_models
-from tests.support.command import clean_environment, train_sh
+from tests.support.command import clean_environment
 from trainer.commands.rehearsal import inputs, load_back, miniature
 from trainer.commands.rehearsal.miniature import ModelSource
 from trainer.settings.settings import read_settings
@@ -101,11 +101,11 @@ def heads_that_do_not_divide(folder: Path) -> None:
         (heads_that_do_not_divide, "which 3 num_key_value_heads do not divide"),
     ],
 )
-def test_a_model_that_cannot_be_used_is_refused_before_anything_starts(tmp_path, spoil, line) -> None:
+def test_a_model_that_cannot_be_used_is_refused_before_anything_starts(tmp_path, spoil, line, prefork) -> None:
     folder = policies.write(tmp_path / "model", "qwen2", **SMALL)
     spoil(folder)
     flags = ("--model", str(folder), "--device", "cuda", "--n_gpus", "8")
-    result = train_sh("rehearse", *flags, OUTPUT_DIR=str(tmp_path / "out"))
+    result = prefork.train_sh("rehearse", *flags, OUTPUT_DIR=str(tmp_path / "out"))
     assert result.status == 2
     assert len(result.complaints) == 1, result.err
     assert line in result.complaints[0]
@@ -114,12 +114,12 @@ def test_a_model_that_cannot_be_used_is_refused_before_anything_starts(tmp_path,
     assert result.out == ""
 
 
-def test_words_and_faults_of_flags_and_data_are_refused_at_once(tmp_path) -> None:
-    assert "leave out answers" in train_sh("rehearse", "answers").err
+def test_words_and_faults_of_flags_and_data_are_refused_at_once(tmp_path, prefork) -> None:
+    assert "leave out answers" in prefork.train_sh("rehearse", "answers").err
     folder = policies.write(tmp_path / "model", "qwen2", **SMALL)
     no_template(folder)
     (tmp_path / "data.jsonl").write_text('{"prompt": 1}\n')
-    result = train_sh("rehearse", "--model", str(folder), "--data", str(tmp_path / "data.jsonl"))
+    result = prefork.train_sh("rehearse", "--model", str(folder), "--data", str(tmp_path / "data.jsonl"))
     assert result.status == 2
     assert any("no chat template" in line for line in result.complaints)
     assert any("data.jsonl" in line for line in result.complaints)

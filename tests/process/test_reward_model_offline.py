@@ -10,7 +10,6 @@ from reward.model.messages import conversation
 from reward.model.serving.engine import RewardEngine
 from reward.model.spec import RewardModelSpec
 from tests.support import reward_models
-from tests.support.command import train_sh
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +32,7 @@ def expected(folder, *talks) -> list[float]:
     return RewardEngine(spec).scores([encoder.encode(talk) for talk in talks])
 
 
-def test_scores_of_answers(folder, tmp_path) -> None:
+def test_scores_of_answers(folder, tmp_path, prefork) -> None:
     chat = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "2+2?"}]
     source = write(
         tmp_path / "answers.jsonl",
@@ -41,7 +40,7 @@ def test_scores_of_answers(folder, tmp_path) -> None:
         {"prompt": chat, "response": "5 " * 900, "ground_truth": "4", "data_source": "arith"},
         {"response": "4", "data_source": "arith"},
     )
-    result = train_sh("score", str(source), "--reward_model", str(folder), timeout=300)
+    result = prefork.train_sh("score", str(source), "--reward_model", str(folder), timeout=300)
     assert result.status == 0, result.err
     assert "3 rows, 1 unscored" in result.out
     rows = read(tmp_path / "answers.scored.jsonl")
@@ -51,7 +50,7 @@ def test_scores_of_answers(folder, tmp_path) -> None:
     assert "the row has none" in rows[2]["error"]
 
 
-def test_accuracy_over_pairs(folder, tmp_path) -> None:
+def test_accuracy_over_pairs(folder, tmp_path, prefork) -> None:
     rows = [
         {"prompt": "2+2?", "chosen": "4", "rejected": "It is 5.", "subset": "sums"},
         {"prompt": "2+3?", "chosen": "5", "rejected": "No idea", "subset": "sums"},
@@ -65,7 +64,7 @@ def test_accuracy_over_pairs(folder, tmp_path) -> None:
     talks = [talk for pair in preference_pairs.read(source) for talk in (pair.chosen, pair.rejected)]
     assert talks[4] == conversation("Hi", "Hello")
     scores = expected(folder, *talks)
-    result = train_sh("score", str(source), "--reward_model", str(folder), "--out", str(out), timeout=300)
+    result = prefork.train_sh("score", str(source), "--reward_model", str(folder), "--out", str(out), timeout=300)
     assert result.status == 0, result.err
     right = [a > b for a, b in zip(scores[::2], scores[1::2], strict=True)]
     assert f"sums: {sum(right[:2])} of 2 pairs ranked right" in result.out
@@ -75,9 +74,9 @@ def test_accuracy_over_pairs(folder, tmp_path) -> None:
     assert [row["chosen"] for row in found] == pytest.approx(scores[::2], abs=1e-4)
 
 
-def test_a_row_that_is_no_pair_is_unscored(folder, tmp_path) -> None:
+def test_a_row_that_is_no_pair_is_unscored(folder, tmp_path, prefork) -> None:
     source = write(tmp_path / "pairs.jsonl", {"prompt": "a", "chosen": "b", "rejected": "c"}, {"prompt": "a"})
-    result = train_sh("score", str(source), "--reward_model", str(folder), timeout=300)
+    result = prefork.train_sh("score", str(source), "--reward_model", str(folder), timeout=300)
     assert result.status == 0, result.err
     assert "2 rows, 1 unscored" in result.out
     assert result.out.splitlines()[-2].endswith(" of 1 pairs")
@@ -86,21 +85,21 @@ def test_a_row_that_is_no_pair_is_unscored(folder, tmp_path) -> None:
     assert rows[1]["error"].startswith("no pair of prompt, chosen and rejected")
 
 
-def test_a_file_that_is_something_else_is_not_overwritten(folder, tmp_path) -> None:
+def test_a_file_that_is_something_else_is_not_overwritten(folder, tmp_path, prefork) -> None:
     source = write(tmp_path / "pairs.jsonl", {"prompt": "a", "chosen": "b", "rejected": "c"})
     before = source.read_text()
-    result = train_sh("score", str(source), "--reward_model", str(folder), "--out", str(source), timeout=300)
+    result = prefork.train_sh("score", str(source), "--reward_model", str(folder), "--out", str(source), timeout=300)
     assert (result.status, source.read_text()) == (2, before)
     assert "not a result of" in result.complaints[-1]
 
 
-def test_what_only_a_run_has_is_refused(folder, tmp_path) -> None:
+def test_what_only_a_run_has_is_refused(folder, tmp_path, prefork) -> None:
     source = write(tmp_path / "a.jsonl", {"prompt": "2+2?", "response": "4", "data_source": "x"})
     qwen = reward_models.skywork_qwen3(tmp_path / "qwen3")
     for flags, said in (
         (("--rm_engine", "vllm"), "--rm_engine vllm: vLLM is a server, which only a run starts"),
         (("--rm_normalize", "calibrated"), "--rm_normalize calibrated: of training"),
     ):
-        result = train_sh("score", str(source), "--reward_model", str(qwen), *flags, timeout=300)
+        result = prefork.train_sh("score", str(source), "--reward_model", str(qwen), *flags, timeout=300)
         assert (result.status, len(result.complaints)) == (2, 1)
         assert said in result.err

@@ -4,12 +4,13 @@ import json
 import signal
 import subprocess
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from reward.checks import reward_check
-from tests.support.command import Result, clean_environment, train_sh
+from tests.support.command import Result, clean_environment
 from trainer import ROOT
 
 ROWS = [
@@ -26,11 +27,12 @@ def write(path: Path, rows: list[dict]) -> Path:
     return path
 
 
-def score(*arguments: object) -> Result:
-    return train_sh("score", *map(str, arguments))
+@pytest.fixture
+def score(prefork) -> Callable[..., Result]:
+    return lambda *arguments: prefork.train_sh("score", *map(str, arguments))
 
 
-def test_one_line_a_row_in_order_with_every_component_and_a_summary(tmp_path) -> None:
+def test_one_line_a_row_in_order_with_every_component_and_a_summary(tmp_path, score) -> None:
     file = write(tmp_path / "a.jsonl", ROWS)
     with file.open("a") as stream:
         stream.write("{broken\n")
@@ -51,7 +53,7 @@ def test_one_line_a_row_in_order_with_every_component_and_a_summary(tmp_path) ->
     assert sum(line.count("#") for line in done.out.splitlines()) == 40
 
 
-def test_an_interrupted_run_goes_on_where_it_stopped(tmp_path) -> None:
+def test_an_interrupted_run_goes_on_where_it_stopped(tmp_path, score) -> None:
     file, out = write(tmp_path / "a.jsonl", ROWS), tmp_path / "out.jsonl"
     score(file, "--out", out)
     whole = out.read_text()
@@ -63,7 +65,7 @@ def test_an_interrupted_run_goes_on_where_it_stopped(tmp_path) -> None:
     assert done.out.startswith("5 rows, 3 unscored")
 
 
-def test_results_of_another_file_are_not_mixed_in(tmp_path) -> None:
+def test_results_of_another_file_are_not_mixed_in(tmp_path, score) -> None:
     out = tmp_path / "out.jsonl"
     score(write(tmp_path / "a.jsonl", ROWS), "--out", out)
     before = out.read_text()
@@ -72,7 +74,7 @@ def test_results_of_another_file_are_not_mixed_in(tmp_path) -> None:
     assert "not a result of" in done.err
 
 
-def test_a_reward_function_of_the_users(tmp_path) -> None:
+def test_a_reward_function_of_the_users(tmp_path, score) -> None:
     (tmp_path / "mine.py").write_text(
         "async def f(data_source, solution_str, ground_truth, extra_info=None):\n"
         "    return {'score': len(solution_str) / 0 if data_source == 'maths' else 0.5, 'mine': 1}\n"
@@ -90,21 +92,21 @@ def test_a_reward_function_of_the_users(tmp_path) -> None:
     [
         (["none.jsonl"], "there is no such file"),
         ([], "score: one JSONL file is wanted"),
-        (["tests/process/test_score.py", "--reward_fn", "no.py"], "there is no file"),
+        (["README.md", "--reward_fn", "no.py"], "there is no file"),
         (
-            ["tests/process/test_score.py", "--use_api_reward"],
+            ["README.md", "--use_api_reward"],
             "qwen-plus at dashscope: no key; looked for DASHSCOPE_API_KEY",
         ),
-        (["tests/process/test_score.py", "critic.grad_clip=1"], "overrides for verl have no effect here"),
+        (["README.md", "critic.grad_clip=1"], "overrides for verl have no effect here"),
     ],
 )
-def test_what_cannot_be_done_is_one_line_and_status_2(arguments, message, tmp_path) -> None:
+def test_what_cannot_be_done_is_one_line_and_status_2(arguments, message, tmp_path, score) -> None:
     done = score(*arguments, "--out", tmp_path / "out")
     assert (done.status, len(done.complaints)) == (2, 1)
     assert message in done.err
 
 
-def test_the_truth_is_what_training_would_hand_over(tmp_path) -> None:
+def test_the_truth_is_what_training_would_hand_over(tmp_path, score) -> None:
     """Numbers and lists are texts in a run's data, and extra_info is what the person wrote."""
     (tmp_path / "mine.py").write_text(
         "def compute_score(data_source, solution_str, ground_truth, extra_info=None):\n"
@@ -118,7 +120,7 @@ def test_the_truth_is_what_training_would_hand_over(tmp_path) -> None:
     assert "mean 1.0000" in done.out, done.err
 
 
-def test_ctrl_c_and_on(tmp_path) -> None:
+def test_ctrl_c_and_on(tmp_path, score) -> None:
     (tmp_path / "slow.py").write_text(
         "import time\ndef compute_score(data_source, solution_str, ground_truth, extra_info=None):\n"
         "    time.sleep(0.1)\n    return len(solution_str)\n"

@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -81,17 +82,29 @@ class Prefork:
 
     def run(self, words: tuple[str, ...], cwd: Path, limit: float, **environ: str) -> Timed:
         """Run a command to its end, or for ``limit`` seconds."""
-        self._count += 1
-        arguments, own = typed(words)
-        out, err = (self._folder / f"{self._count}.{name}" for name in ("out", "err"))
-        environment = clean_environment(PYTHONPATH=str(self._root), **own, **environ)
-        request = {"argv": arguments, "environ": environment, "cwd": str(cwd), "out": str(out), "err": str(err)}
+        return self.run_all([words], cwd, limit, **environ)[0]
+
+    def run_all(self, commands: Sequence[tuple[str, ...]], cwd: Path, limit: float, **environ: str) -> list[Timed]:
+        """Run commands beside each other, each as ``run`` does: for those that wait."""
+        requests = []
+        for words in commands:
+            self._count += 1
+            arguments, own = typed(words)
+            out, err = (str(self._folder / f"{self._count}.{name}") for name in ("out", "err"))
+            environment = clean_environment(PYTHONPATH=str(self._root), **own, **environ)
+            request = {"argv": arguments, "environ": environment, "cwd": str(cwd), "out": out, "err": err}
+            requests.append({**request, "limit": limit})
         assert self._process.stdin is not None and self._process.stdout is not None
-        self._process.stdin.write(json.dumps({**request, "limit": limit}) + "\n")
+        self._process.stdin.write(json.dumps(requests) + "\n")
         self._process.stdin.flush()
-        answer = json.loads(self._process.stdout.readline())
-        texts = (path.read_text(encoding="utf-8", errors="replace") for path in (out, err))
-        return Timed(Result(answer["status"], *texts), answer["seconds"], answer["ended"])
+        return [
+            Timed(
+                Result(answer["status"], _read(request["out"]), _read(request["err"])),
+                answer["seconds"],
+                answer["ended"],
+            )
+            for request, answer in zip(requests, json.loads(self._process.stdout.readline()), strict=True)
+        ]
 
     def train_sh(self, *words: str, timeout: float = 180, cwd: Path = ROOT, **environ: str) -> Result:
         """Run a command to its end, in place of ``tests.support.command.train_sh``."""
@@ -103,6 +116,10 @@ class Prefork:
         """End the process."""
         self._process.kill()
         self._process.wait()
+
+
+def _read(path: str) -> str:
+    return Path(path).read_text(encoding="utf-8", errors="replace")
 
 
 def _serve() -> None:
@@ -148,14 +165,18 @@ def _build_a_model() -> None:
 
 def _answer() -> None:
     for line in sys.stdin:
-        request = json.loads(line)
-        started = time.monotonic()
-        child = os.fork()
-        if not child:
-            _command(request)
-        status, ended = _wait(child, started + request["limit"])
-        answer = {"status": status, "seconds": time.monotonic() - started, "ended": ended}
-        print(json.dumps(answer), flush=True)
+        children = []
+        for request in json.loads(line):
+            started = time.monotonic()
+            child = os.fork()
+            if not child:
+                _command(request)
+            children.append((child, started, started + request["limit"]))
+        answers = []
+        for child, started, deadline in children:
+            status, ended = _wait(child, deadline)
+            answers.append({"status": status, "seconds": time.monotonic() - started, "ended": ended})
+        print(json.dumps(answers), flush=True)
 
 
 def _wait(child: int, deadline: float) -> tuple[int, bool]:

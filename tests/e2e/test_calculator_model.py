@@ -1,4 +1,4 @@
-"""The tiny model that may call a calculator: made, and sampled with the calculator in the loop."""
+"""The tiny model that may call a calculator, sampled with it in the loop: here, as ``test_tools`` trains that model."""
 
 import re
 
