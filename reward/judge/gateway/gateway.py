@@ -86,7 +86,7 @@ class Gateway:
             self._in_flight[key] = task
             task.add_done_callback(lambda _: self._answered(key))
             self._asked[key] = time.monotonic()
-            if self._patience is None or self._patience.done():
+            if self._patience is None:
                 self._patience = asyncio.ensure_future(self._tell_of_waits())
         else:
             self.metrics.count("merged")
@@ -102,13 +102,11 @@ class Gateway:
 
     def _answered(self, key: bytes) -> None:
         del self._in_flight[key], self._asked[key]
-        if not self._in_flight and self._patience is not None:
-            self._patience.cancel()
 
     async def _tell_of_waits(self) -> None:
-        """Say that questions wait for long, for as long as any is in flight."""
-        while self._asked:
-            oldest = time.monotonic() - next(iter(self._asked.values()))
+        """Say so where questions wait for long, until ``close``."""
+        while True:
+            oldest = time.monotonic() - next(iter(self._asked.values()), time.monotonic())
             if oldest < WAITS_LONG:
                 await asyncio.sleep(WAITS_LONG - oldest)
                 continue
@@ -123,6 +121,8 @@ class Gateway:
 
     async def close(self) -> None:
         """Close clients and cache."""
+        if self._patience is not None:
+            self._patience.cancel()
         try:
             for backend in self._backends:
                 await backend.close()
