@@ -42,14 +42,14 @@ def score(response: str, ground_truth: Any, extra: Extra) -> float:
         GroundTruthError: the ground truth is no number.
     """
     truth = expected_number(ground_truth)
-    end = ON_THE_HOUR.sub(r"\1", answer.tail(response[-number.LONGEST :]))
+    end = number.in_dollars(ON_THE_HOUR.sub(r"\1", answer.tail(response[-number.LONGEST :])))
     marked = hashed(end) or answer.boxed(end)
     stated = answer.stated(end) if marked is None else marked
-    stated = stated and number_words.in_digits(stated)
-    unmarked = stated is None or not DIGIT.search(stated)
-    readings = (
-        number.readings(number.emphasised(end) or main_number.main_part(end)) if unmarked else _marked(stated or "")
-    )
+    texts = {number_words.in_digits(text) for text in (stated, number_words.unscaled(stated))} if stated else set()
+    if any(map(DIGIT.search, texts)):
+        readings = [given for text in texts for given in _marked(text)]
+    else:
+        readings = [*number.readings(number.emphasised(end) or main_number.main_part(end))]
     return float(any(number.same(given, truth) for given in readings))
 
 

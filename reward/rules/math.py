@@ -68,7 +68,7 @@ TWO_NUMBERS = re.compile(r"(?<![_^])\d +\d")
 
 def finals(response: str) -> tuple[str, ...]:
     """Return the readings of the one final answer of a response: one, two where boxes are joined, none."""
-    end = answer.tail(response)
+    end = number.in_dollars(answer.tail(response))
     if boxed := boxes(end):
         return boxed
     for place in (answer.tagged, answer.hashed):

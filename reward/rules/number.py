@@ -58,6 +58,7 @@ VERB = re.compile(
 MINUS_WORD = re.compile(
     r"(?:\bnegative|(?:\A|[:=*]|\b(?:is|be|was|equals|get|gives?)) ?minus) \$?\Z|[是为得]负\Z", re.IGNORECASE
 )
+CENTS = re.compile(r"(?<![\d.])\$?(\d[\d,]{0,20}) dollars?,? (?:and )?(\d{1,2}) cents?\b")
 UP_TO_LAST_DIGIT = re.compile(r".*\d", re.DOTALL)
 NUMBER = re.compile(
     r"(?P<sign>(?<![^\W\u3040-\u9fff\uac00-\ud7af])(?<![)}\]%.])[-+])?(?:\$ ?)?(?P<minus>(?<=\$)-)?(?:"
@@ -72,7 +73,7 @@ NUMBER = re.compile(
 )
 JOINED_BEFORE = re.compile(
     r"(?:\d ?[-/:^]|\d[,.;]|[(\[{](?: ?-?[\d.]+,)+ ?|\d ?\*{1,2} ?|[/^_]|\^\{[-+]?|_\{|[\]}] ?\{|\\sqrt\{?|\u221a\(?"
-    r"|[\w)] ?\+ ?|\d[a-z]? - )$"
+    r"|[\w)] ?\+ ?|\d[a-z]? - |(?<!\d)0[xX])$"
 )
 JOINED_AFTER = re.compile(r"-\d|[/:,.] ?\d|\^|/ ?[a-z]\b|\*{1,2} ?\d|\\(?:pi|sqrt|frac)|!\w|[\u03c0\u221a]|i\b")
 # One of several guesses ('3 or 7'), a bound ('x < 5'), what is denied ('not 5', '5 is wrong').
@@ -93,9 +94,14 @@ EXPONENT = re.compile(r"[-+]?\d+(?=\D*\Z)")
 SPACED_MINUS = re.compile(r"[=(\[{:] ?- \$? ?\Z")
 
 
+def in_dollars(text: str) -> str:
+    """Return '12 dollars and 50 cents' as '$12.50'."""
+    return CENTS.sub(lambda amount: f"${amount[1]}.{amount[2]:0>2}", text) if " cent" in text else text
+
+
 def last(response: str) -> str | None:
     """Return the last number in a plain form (``-1234.5``, ``6.02e23``, ``-3/4``); None where there is none."""
-    text = response[-LONGEST:]
+    text = in_dollars(response[-LONGEST:])
     if ruled_out := RULED_OUT.search(text, max(0, len(text) - 64)):
         text = text[: ruled_out.start()]
     simple = SIMPLE.match(text)
@@ -115,9 +121,15 @@ def last(response: str) -> str | None:
 
 
 def readings(response: str) -> tuple[str, ...]:
-    """Return the last number as it stands and, where one follows, with its scale: '1.2 million' is 1.2 and 1200000."""
+    """Return the last number as it stands and, where one follows, with its scale.
+
+    '1.2 million' is 1.2 and 1200000, and '1.2万' is 1.2 and 12000.
+    """
     given, end = last(response), UP_TO_LAST_DIGIT.match(response)
-    return () if given is None else scaled(given, response[end.end() :] if end else "")
+    if given is None:
+        return ()
+    unscaled = last(number_words.unscaled(response[-LONGEST:])) or given
+    return (unscaled, given) if unscaled != given else scaled(given, response[end.end() :] if end else "")
 
 
 def emphasised(text: str) -> str | None:
@@ -252,8 +264,9 @@ def score(response: str, ground_truth: Any, extra: Extra) -> float:
     Raises:
         GroundTruthError: the ground truth is no number.
     """
-    wanted = read(ground_truth)
-    return float(any(same(given, wanted) for given in readings(answer.tail(response))))
+    wanted, end = read(ground_truth), answer.tail(response)
+    right = any(same(given, wanted) for given in readings(end))
+    return float(right and not answer.is_refusal(end[-LONGEST:], max(0, min(len(end), LONGEST) - WINDOW)))
 
 
 def example(ground_truth: Any, extra: Extra) -> str:

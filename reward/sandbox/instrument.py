@@ -5,6 +5,7 @@ import copy
 from typing import Any
 
 from reward.sandbox import reach, vacuous
+from reward.sandbox.copies.record_classes import is_record, portable
 from reward.sandbox.source import (
     COMPOUND,
     Function,
@@ -12,7 +13,6 @@ from reward.sandbox.source import (
     forbids,
     function,
     is_check,
-    is_record,
     may_raise,
     walk,
     yields,
@@ -194,7 +194,7 @@ def plan(tests: Tests) -> dict[str, Any]:
         "own": sorted(own_names.of_tests(tests)),
         "placeholders": sorted(own_names.placeholders(tests)),
         "due": sorted({function.name for function in reach.due(tests.tree)}),
-        "records": "\n".join(map(ast.unparse, records)),
+        "records": "\n".join(map(portable, records)),
         "run": ast.unparse(instrumented(ast.parse(ast.unparse(tests.tree)))),
     }
 

@@ -212,35 +212,20 @@ def _variable(node: ast.AST) -> str:
 def is_stub(node: ast.AST) -> bool:
     """Whether a definition only says what is to be written: a docstring, ``...``, ``pass``, NotImplementedError."""
     if isinstance(node, Function):
-        return all(_is_empty(member) for member in node.body)
+        return all(is_empty(member) for member in node.body)
     if isinstance(node, ast.ClassDef):
-        return all(is_stub(member) or _is_empty(member) or isinstance(member, ast.AnnAssign) for member in node.body)
+        return all(is_stub(member) or is_empty(member) or isinstance(member, ast.AnnAssign) for member in node.body)
     return False
 
 
-def _is_empty(node: ast.stmt) -> bool:
+def is_empty(node: ast.stmt) -> bool:
+    """Whether a statement does nothing: a docstring, ``...``, ``pass``, ``return None``, NotImplementedError."""
     if isinstance(node, ast.Return):
         return node.value is None or (isinstance(node.value, ast.Constant) and node.value.value is None)
     if isinstance(node, ast.Raise):
         names = (inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name))
         return "NotImplementedError" in names
     return isinstance(node, ast.Pass) or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))
-
-
-def is_record(node: ast.AST) -> bool:
-    """Whether a class only holds what it is given, as nodes of a tree do: both processes have it (``records.py``)."""
-    return (
-        isinstance(node, ast.ClassDef)
-        and not node.bases
-        and not node.keywords
-        and not node.decorator_list
-        and any(isinstance(member, Function) for member in node.body)
-        and not is_stub(node)
-        and all(
-            (isinstance(member, Function) and member.name in ("__init__", "__repr__", "__str__")) or _is_empty(member)
-            for member in node.body
-        )
-    )
 
 
 def helpers(prompt: str, entry: str) -> str:

@@ -28,7 +28,7 @@ DENIED = (
     r"(?: ?[:\uff1a] ?(?:wrong|incorrect|false|no|错误?|不对)(?!\w)"
     r"|,? ?(?:(?:is|are|was|were|can be|looks|seems)(?: (?:clearly|also|both|obviously|all))?"
     r" (?:(?:an? |the )?(?:wrong|incorrect|false)|not\b|out\b|ruled out|eliminated|excluded|impossible"
-    r"|(?:an? |the )?(?:distractor|trap|decoy|red herring)s?\b)"
+    r"|(?:an? |the )?(?:distractor|trap|decoy|red herring|mistake|error|misreading|misconception)s?\b)"
     r"|(?:is|are|was)n't|cannot|can't"
     r"|(?:这个)?(?:选项|項|项)?(?:都|显然|是|均|也)*(?:错|不选(?!择?[A-J])|不对|不正确|不是|不符|不成立|不合|有误|(?:被|可以?|应该?|先)*排除)))"
 )

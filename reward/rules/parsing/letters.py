@@ -81,6 +81,10 @@ JOINT = re.compile(
     r"[\s,]+\Z|[\s)\]}.*$]*(?:(?:,|/|&|\||\bor\b|\band\b|和|或者?|与|及|、|[,\uff0c]?但?也?(?:有)?可能是)+\s*)+(?:(?:option|choice|maybe|perhaps|possibly|alternatively|also|选项)\s*)?[\s(\[{*$]*\Z",
     re.IGNORECASE,
 )
+# '选B，A看错了条件': what follows the second letter says of it something other than that it is right too.
+ASIDE = re.compile(
+    r"(?=[\u4e00-\u9fff])(?:(?![也都均可或和与及]|同样|(?<!不)(?:对|正确))[^,;.\u3002\n]){2,40}(?:[,;.\u3002\n]|\Z)"
+)
 LETTER = r"(?:option |choice |answer |选项)?[(\[*]{0,3}(?<![A-Za-z0-9])[A-J][)\]*]{0,3}(?![A-Za-z0-9'])"
 
 
@@ -175,7 +179,10 @@ def are_letters(text: str, letters: str) -> bool:
 def are_alternatives(text: str, mentions: list[tuple[str, int, int]], at: int) -> bool:
     """Return whether the letter at ``at`` is one of several ('A or B')."""
     pairs = [(mentions[i - 1], mentions[i]) for i in (at, at + 1) if 0 < i < len(mentions)]
-    return any(a[0] != b[0] and b[1] - a[2] < 32 and JOINT.match(text[a[2] : b[1]]) for a, b in pairs)
+    return any(
+        a[0] != b[0] and b[1] - a[2] < 32 and JOINT.match(text[a[2] : b[1]]) and not ASIDE.match(text, b[2])
+        for a, b in pairs
+    )
 
 
 def named_lower(text: str, letters: str) -> set[str]:

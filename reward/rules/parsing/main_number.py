@@ -43,16 +43,6 @@ CONCLUSION = re.compile(
     r"\n[ \t*#_>]{0,8}(?:so|therefore|thus|hence|final|in total|altogether|answer)\b|\n\W{0,8}(?:所以|因此|答)",
     re.IGNORECASE,
 )
-REFUSAL = re.compile(
-    r"\b(?:can(?:no|')t|cannot|can not|unable to|impossible to|not possible to) (?:be )?"
-    r"(?:accurately |definitively |confidently )?"
-    r"(?:answer|determine|solve|calculate|tell|compute|find|help|provide|assist)"
-    r"|\b(?:not|n't|n\u2019t|in)[ -]?(?:(?:give|provide|contain|have|include) )?"
-    r"(?:enough|sufficient) (?:information|data|detail)"
-    r"|\b(?:don't|do not) know\b|\bno idea\b|无法(?:确定|回答|计算|解答|得出|求)|不知道|信息不足|条件不足",
-    re.IGNORECASE,
-)
-TURNED = re.compile(r"=|\b(?:so|thus|therefore|hence|assum\w*|if|but|however|guess)\b|所以|因此|但|假设", re.IGNORECASE)
 
 
 def main_part(text: str) -> str:
@@ -65,9 +55,7 @@ def main_part(text: str) -> str:
         begin = max(0, len(text) - number.LONGEST) + check.start()
         text = text[:begin] if number.UP_TO_LAST_DIGIT.match(text, 0, begin) else text
     start, sentence = _last_sentence(text)
-    if (refusal := list(REFUSAL.finditer(text, max(0, start - number.WINDOW)))) and not TURNED.search(
-        text, refusal[-1].end()
-    ):
+    if answer.is_refusal(text, max(0, start - number.WINDOW)):
         return ""
     sentence = KIND.sub("", answer.ROUNDED.sub("", sentence))
     dated = WHEN.sub("", sentence)

@@ -32,6 +32,7 @@ JOINED = re.compile(
     rf"(?:(?:\d{{1,3}}(?:,\d{{3}})+|\d{{1,24}})(?:\.\d{{1,24}})? ?"
     rf"(?:万亿|[万亿百]|{THOUSAND})(?!分之)){{1,4}}\d{{0,4}}"
 )
+SCALE = re.compile(r"(?<=\d) ?[万亿](?![\d万亿])")
 PART = re.compile(r"([\d,.]+) ?(万亿|[万亿百千仟]|$)")
 # Words in which 一 or 十 is no number; one of them alone is read at the end of a text, or where it is stated.
 STATED = re.compile(r"(?:[是为共有得到剩余:\uff1a=]|等于|\A)\W*\Z")
@@ -61,6 +62,11 @@ IN_ENGLISH = re.compile(
     re.IGNORECASE,
 )
 ONE = re.compile(r"\W*one(?: [a-z]+)?\W*", re.IGNORECASE)  # a pronoun elsewhere
+
+
+def unscaled(text: str) -> str:
+    """Return '1.2万元' as '1.2元', which is the answer where a question asks for 万; '12万5千' stays."""
+    return text if text.isascii() else SCALE.sub("", text)
 
 
 def in_digits(text: str) -> str:

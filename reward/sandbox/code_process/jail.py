@@ -207,6 +207,8 @@ class Jail:
             return self._records.get(content)
         if tag == "record_class":
             return self._records.kind(content)
+        if tag == "record_member":
+            return self._records.member(content)
         if tag == "global":
             value = importlib.import_module(content[0])
             for part in content[1].split("."):

@@ -7,6 +7,7 @@ A message mentions one as ``{"record": key}``, and for each that has changed sin
 [[attribute, value], ...]]}`` in ``records``. Containers that the code keeps cross likewise (``SharedContainers``).
 """
 
+import enum
 import marshal
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -41,10 +42,12 @@ class Records:
         classes = [(name, self.space.get(name)) for name in self.names]
         return next((name for base in kinds for name, record in classes if base is record), "")
 
-    def mention(self, value: Any) -> dict[str, str]:
+    def mention(self, value: Any) -> dict[str, Any]:
         """Return the JSON that stands for a record or a class of them; the next message says what a record holds."""
         if isinstance(value, type):
             return {"record_class": self.name(value)}
+        if isinstance(value, enum.Enum):
+            return {"record_member": [self.name(type(value)), value.name]}
         key = self._keys.get(id(value))
         if key is None:
             key = f"{self._mark}{len(self._keys)}"
@@ -63,6 +66,17 @@ class Records:
         if not isinstance(kind, type):
             raise WireError("no class of records")
         return kind
+
+    def member(self, content: Any) -> Any:
+        """Return a member of an enumeration.
+
+        Raises:
+            WireError: it is none.
+        """
+        kind = self.kind(content[0]) if type(content) is list and len(content) == 2 else None
+        if not isinstance(kind, enum.EnumMeta) or type(content[1]) is not str or content[1] not in kind.__members__:
+            raise WireError("no member")
+        return kind.__members__[content[1]]
 
     def get(self, key: Any) -> Any:
         """Return an object that is known.

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from reward.sandbox import free_names, instrument, source, wire
+from reward.sandbox.copies.record_classes import is_record, portable
 from reward.sandbox.objects import OBJECTS
 from reward.sandbox.source import Tests
 from reward.sandbox.tests_process.errors import CodeError
@@ -93,9 +94,12 @@ class Plan:
 
 def load(plan: Plan, job: dict[str, Any], link: Link) -> tuple[set[str], dict[str, Any]]:
     """Load the code, and with it the classes of records that tests share; return its names and what they may use."""
-    records = [ast.unparse(node) for node in plan.before if source.is_record(node)] + [plan.records] * bool(
-        plan.records
-    )
+    written = _bound(job["code"])
+    records = [
+        portable(node)
+        for node in plan.before
+        if is_record(node) and not (source.is_stub(node) and node.name in written)  # type: ignore[attr-defined]
+    ] + [plan.records] * bool(plan.records)
     link.records.names = {
         node.name for text in records for node in ast.parse(text).body if isinstance(node, ast.ClassDef)
     }
@@ -124,6 +128,13 @@ def load(plan: Plan, job: dict[str, Any], link: Link) -> tuple[set[str], dict[st
         ):
             values.setdefault(name, importlib.import_module(library))
     return defined, values
+
+
+def _bound(code: str) -> set[str]:
+    try:
+        return free_names.free(code)[1]
+    except (SyntaxError, ValueError, RecursionError):
+        return set()
 
 
 def _trust(plan: Plan, values: dict[str, Any]) -> None:

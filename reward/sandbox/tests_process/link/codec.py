@@ -75,6 +75,8 @@ class Codec:
             return self._records.get(content)
         if tag == "record_class":
             return self._records.kind(content)
+        if tag == "record_member":
+            return self._records.member(content)
         if tag == "error_type" and type(content) is str and content in ERRORS:
             return ERRORS[content]
         if tag == "stream":
