@@ -91,15 +91,12 @@ def _is_call(node: ast.expr, name: str) -> bool:
 
 def _is_dataclass(node: ast.ClassDef) -> bool:
     decorator, *others = node.decorator_list
-    keywords: list[ast.keyword] = []
-    if isinstance(decorator, ast.Call):
-        if decorator.args:
-            return False
-        decorator, keywords = decorator.func, decorator.keywords
+    call = decorator if isinstance(decorator, ast.Call) else ast.Call(decorator, [], [])
     return (
         not others
-        and _name(decorator) == "dataclass"
-        and all(_is_plain(keyword.value) for keyword in keywords)
+        and not call.args
+        and _name(call.func) == "dataclass"
+        and all(_is_plain(keyword.value) for keyword in call.keywords)
         and all(is_empty(part) or _is_field(part) for part in node.body)
     )
 
