@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from data import arith
-from tests.process.test_secrets import CANARIES, TALKATIVE, assert_nothing_leaks
+from tests.process.launch.test_secrets import CANARIES, TALKATIVE, assert_nothing_leaks
 from tests.support.command import footprint, left_behind, metrics, train_sh
 from tests.support.listening import Attack, attacked
 from trainer.launch.cluster import token

@@ -125,6 +125,15 @@ def test_rooms_stay_small() -> None:
             assert len(entries) <= MOST or folder.name in ("presets", "labelled"), (folder, sorted(entries))
 
 
+@pytest.mark.parametrize("tier", ["unit", "process", "e2e"])
+def test_rooms_of_tests_stay_small_and_are_packages(tier) -> None:
+    """But for ``tests/unit``, which has a folder for each room."""
+    for folder in {path.parent for path in (ROOT / "tests" / tier).rglob("*.py")}:
+        entries = [path.name for path in folder.iterdir() if not path.name.startswith(("__", "."))]
+        assert len(entries) <= MOST or folder.name == "unit", (folder, sorted(entries))
+        assert (folder / "__init__.py").exists(), folder
+
+
 def test_every_folder_with_code_is_a_package_and_installed() -> None:
     from setuptools import find_packages
 

@@ -1,6 +1,6 @@
 """What no extension point of verl reaches. Each names the upstream line it is for.
 
-``tests/process/test_cpu_patches.py`` fails for each on the day upstream no longer needs it.
+``tests/process/cpu/test_cpu_patches.py`` fails for each on the day upstream no longer needs it.
 """
 
 from types import ModuleType

@@ -1,6 +1,7 @@
 """Where flash-attn is not, as on every CPU: what verl takes for granted of it, on any device.
 
-Each names the upstream line it is for; ``tests/process/test_attention.py`` fails once upstream no longer needs it.
+Each names the upstream line it is for; ``tests/process/workers/test_attention.py`` fails once upstream no longer needs
+it.
 """
 
 import importlib.util

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.process.test_judge_commands import KEYS
+from tests.process.judge.test_judge_commands import KEYS
 from tests.support.command import copy_of_the_kit, train_sh
 from tests.support.judge_server import KEY, JudgeServer, material, verdict
 from trainer import ROOT
