@@ -17,8 +17,8 @@ from tests.support.command import Result, clean_environment, train_sh
 from trainer import ROOT
 
 
-def cost(arguments: tuple[str, ...], **environ: str) -> float:
-    """Processor seconds of ``./train.sh``, the least of three runs.
+def cost(arguments: tuple[str, ...], most: float, **environ: str) -> float:
+    """Processor seconds of ``./train.sh``: of the first run that takes less than ``most``, or the least of three.
 
     One run may take three times as many beside others that share the cores and their caches.
     """
@@ -28,7 +28,7 @@ def cost(arguments: tuple[str, ...], **environ: str) -> float:
         return usage.ru_utime + usage.ru_stime
 
     costs = []
-    for _ in range(3):
+    while len(costs) < 3 and min(costs, default=most) >= most:
         start = seconds_of_children()
         train_sh(*arguments, **environ)
         costs.append(seconds_of_children() - start)
@@ -36,8 +36,8 @@ def cost(arguments: tuple[str, ...], **environ: str) -> float:
 
 
 def test_a_refusal_and_a_dry_run_are_quick(tmp_path) -> None:
-    assert cost(("--modle", "x")) < 4  # 1.5-1.7 on an idle machine of 2 cores
-    assert cost(("--dry_run", "--device", "cuda"), OUTPUT_DIR=str(tmp_path)) < 6  # idle, 2.2
+    assert cost(("--modle", "x"), 4) < 4  # 1.5-1.7 on an idle machine of 2 cores
+    assert cost(("--dry_run", "--device", "cuda"), 6, OUTPUT_DIR=str(tmp_path)) < 6  # idle, 2.2
 
 
 def test_all_mistakes_in_one_go() -> None:
