@@ -84,6 +84,7 @@ TOKENS = {
         "<\uff53>",
         "<|\u200bim_start|>",
     ],
+    "FunctionGemma": ["<escape>", "<start_function_call>", "<end_function_response>", "<start_function_declaration>"],
     "look-alikes of letters": ["\uff3b\uff29\uff2e\uff33\uff34\uff3d", "<\U0001d42c>", "\ufe64/s\ufe65"],
 }
 # Words by which some families switch their thinking, where they stand alone.

@@ -14,7 +14,7 @@ NAMES = (
     r"s|sep|bos|eos|sot|eot|eom|eod|eoh|eoa|sop|eop|cls|pad|unk|mask|endoftext|startoftext|think|thinking|thought|"
     r"reasoning|reflection|scratchpad|system|user|assistant|human|model|ai|bot|role|turn|channel|tool|tools|toolcall|"
     r"function|functions|invoke|parameter|observation|instruction|instructions|"
-    r"audio|video|speech|results|co|reponame|filename|eosys|image|img|patch|box|quad|ref|fim-\w{2,8}|global-img|ifm\|\w{1,40}|0x[0-9a-f]{2}|2[a-z]{2,5}|"
+    r"escape|audio|video|speech|results|co|reponame|filename|eosys|image|img|patch|box|quad|ref|fim-\w{2,8}|global-img|ifm\|\w{1,40}|0x[0-9a-f]{2}|2[a-z]{2,5}|"
     r"(?:unused|extra|ctrl|reserved|special|dummy|placeholder|pad|unk|control|madeupword)\d+"
 )
 # Tags in square brackets, beside those of two words, which are known by their underscore.

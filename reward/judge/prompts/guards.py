@@ -25,9 +25,10 @@ SAYS_NOTHING = re.compile(
     r"[\s.,:;!?'\"`\u2010-\u2027\u2030-\u205e\u2e00-\u2e7f\u3001-\u301f\u30fb\uff01\uff0c\uff0e\uff1a\uff1b\uff1f\uff61"
     r"-\uff65\u00a1\u00a7\u00b6\u00b7\u00bf\u00ab\u00bb\u060c\u061b\u061f\u0964\u0965\u2800-]+"
 )
-# A line of Markdown that has no words: the marks of a heading, a rule, a fence, an empty table.
+# A line of Markdown that has no words: the marks of a heading, a rule, a fence, an empty table or formula.
 RULE = re.compile(
     r"\#{1,6}|\*{2,9}|_{2,9}|={3,}|~{3,}|`{3,}\w{0,12}(?:`{3,})?|>{1,3}|\|[ :-]{0,9}[ -][|: -]*"
+    r"|\${2}\s{0,9}(?:\${2})?|\\\[\s{0,9}\\\]"
     r"|(?:</?(?:answer|solution|reasoning|response|final|result|output|think|thinking)>\s{0,9})+",
     re.I,
 )

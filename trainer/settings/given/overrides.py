@@ -53,7 +53,7 @@ def read(arguments: Sequence[str], knobs: Sequence[Knob]) -> tuple[dict[str, Val
             continue
         text = _plain(match["value"] or "", knob.type == "list") if match["sign"] != "~" else None
         try:
-            if not text:
+            if not text or (knob.type == "text" and text in ("null", "~")):
                 raise ValueError(f"write it as --{knob.flag} VALUE")
             values[knob.env] = knob.parse(text)
         except ValueError as error:

@@ -70,7 +70,8 @@ def listed(file: str, name: str) -> Reader:
 
     def read() -> Iterator[str]:
         for node in ast.walk(_tree(file)):
-            if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == name:
+            target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
+            if isinstance(node, (ast.Assign, ast.AnnAssign)) and target and ast.unparse(target) == name:
                 value = node.value
                 if isinstance(value, ast.Subscript):  # Literal[...]
                     value = value.slice if isinstance(value.slice, ast.Tuple) else ast.List([value.slice])
@@ -85,6 +86,7 @@ def words(*choices_: str) -> Reader:
 
 
 ALGOS, TYPES, VLLM_MODEL = "verl/trainer/ppo/core_algos.py", "verl/utils/torch_dtypes.py", "vllm/config/model.py"
+CORRECTION = "verl/trainer/ppo/rollout_corr_helper.py"
 KL = (compared(ALGOS, "kl_penalty", "kl_penalty_forward"),)
 DTYPES = tuple(listed(TYPES, name) for name in ("HALF_LIST", "FLOAT_LIST", "BFLOAT_LIST"))
 TRAINERS = tuple(
@@ -108,7 +110,20 @@ CHOICES: dict[str, tuple[Reader, ...]] = {
     "actor_rollout_ref.actor.kl_loss_type": KL,
     "algorithm.kl_ctrl.type": (compared(ALGOS, "kl_ctrl.type", "get_kl_controller"),),
     "algorithm.rollout_correction.loss_type": (compared(ALGOS, "loss_type", "compute_policy_loss_bypass_mode"),),
-    "algorithm.rollout_correction.rollout_is": (compared("verl/trainer/ppo/rollout_corr_helper.py", "rollout_is"),),
+    "algorithm.pf_ppo.reweight_method": (compared(ALGOS, "reweight_method"),),
+    "actor_rollout_ref.rollout.trace.backend": (compared("verl/utils/rollout_trace.py", "backend"),),
+    "actor_rollout_ref.model.fused_kernel_options.impl_backend": (words("torch", "triton"),),
+    "algorithm.rollout_correction.rollout_is": (compared(CORRECTION, "rollout_is"),),
+    "transfer_queue.backend.storage_backend": tuple(
+        registered(f"transfer_queue/storage/managers/{name}_manager.py", "StorageManagerFactory.register")
+        for name in ("simple_storage", "ray_storage", "mooncake", "yuanrong")
+    ),
+    **{
+        f"{section}.quantization": (
+            listed("vllm/model_executor/layers/quantization/__init__.py", "QuantizationMethods"),
+        )
+        for section in ROLLOUT_SECTIONS
+    },
     **dict.fromkeys(
         (f"{section}.strategy" for section in ("actor_rollout_ref.actor", "actor_rollout_ref.ref", "critic")),
         (words("fsdp", "fsdp2"),),  # the engines that config/ppo.yaml has sections for
@@ -150,6 +165,16 @@ CHOICES: dict[str, tuple[Reader, ...]] = {
     "global_profiler.tool": (compared("verl/utils/profiler/profile.py", "self._tool"),),
     "critic.loss_agg_mode": (lambda: iter(classes()["ActorConfig"]["loss_agg_mode"].choices),),  # one function's words
 }
+CONTENTS = (words("model", "optimizer", "extra", "hf_model"),)
+# Lists whose items are such words; ``rollout_rs`` is one in a text, with commas.
+LISTS: dict[str, tuple[Reader, ...]] = {
+    **{
+        f"{section}.checkpoint.{name}": CONTENTS
+        for section in ("actor_rollout_ref.actor", "critic")
+        for name in ("save_contents", "load_contents")
+    },
+    "algorithm.rollout_correction.rollout_rs": (listed(CORRECTION, "SUPPORTED_ROLLOUT_RS_OPTIONS"),),
+}
 # Of these a module of the user's may register more.
 EXTENSIBLE = {
     "algorithm.adv_estimator",
@@ -179,19 +204,32 @@ def choices(key: str) -> tuple[str, ...]:
     """
     words = dict.fromkeys(word for reader in CHOICES.get(key, ()) for word in reader())
     knob = knob_of(key) if words or key.startswith("trainer.v1.ppo_kit.") else None
-    if knob and knob.type == "choice":
+    if knob and knob.type in ("choice", "switch_or_choice"):
         words |= dict.fromkeys(word for word in knob.allowed.split("|") if word != AUTO)
     return tuple(words)
 
 
 @functools.cache
+def choices_of_items(key: str) -> tuple[str, ...]:
+    """Return the words that the items of a list may be; none where any will do."""
+    return tuple(dict.fromkeys(word for reader in LISTS.get(key, ()) for word in reader()))
+
+
+def _registered_in(folder: str, *names: str) -> tuple[str, ...]:
+    files = sorted((verl_folder().parent / folder).glob("*.py"))
+    return tuple(word for file in files for word in registered(f"{folder}/{file.name}", *names)())
+
+
+@functools.cache
 def reward_managers() -> tuple[str, ...]:
     """Return the reward managers that verl registers."""
-    folder = "verl/experimental/reward_loop/reward_manager"
-    files = sorted((verl_folder().parent / folder).glob("*.py"))
-    return tuple(
-        word for file in files for word in registered(f"{folder}/{file.name}", "register", "register_manager")()
-    )
+    return _registered_in("verl/experimental/reward_loop/reward_manager", "register", "register_manager")
+
+
+@functools.cache
+def agent_loops() -> tuple[str, ...]:
+    """Return the agent loops that verl registers."""
+    return _registered_in("verl/experimental/agent_loop", "register")
 
 
 @functools.cache

@@ -6,6 +6,7 @@ Hydra takes a mistyped key of a file as a new one, and verl then trains without 
 import contextlib
 import functools
 import hashlib
+import importlib.util
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -23,6 +24,7 @@ EXPONENT = re.compile(r"[-+]?\d[\d.]*[eE][-+]?\d+")
 OWN_MANAGER, MANAGER = "pkg://trainer.workers.reward_manager", "KitRewardManager"
 MANAGER_KEY = "reward.reward_manager.name"
 MODEL_PATHS = ("path", "tokenizer_path", "hf_config_path", "lora_adapter_path")  # of sections named model
+FILES = ("rollout.agent.agent_loop_config_path", "custom_reward_function.path", "custom_cls.path", "sampler.class_path")
 NO_SETTINGS = f"it has no settings: {yaml_file.RESTORE}"
 NOT_SETTINGS = ("defaults", "hydra")  # Hydra's own
 
@@ -121,6 +123,8 @@ def of_resolved(config: DictConfig, overrides: Sequence[str]) -> list[str]:
             ]
     actor, rollout = config.actor_rollout_ref.actor, config.actor_rollout_ref.rollout
     for name, optim in (("actor_rollout_ref.actor.optim", actor.optim), ("critic.optim", config.critic.optim)):
+        if not _has_module(optim.optimizer_impl):
+            faults.append(f"{name}.optimizer_impl={optim.optimizer_impl}: there is no such module; leave it out")
         names = choices.optimizers() if optim.optimizer_impl == "torch.optim" else ()
         if names and optim.optimizer not in names:
             known = values.nearest_word(str(optim.optimizer), names)
@@ -130,6 +134,7 @@ def of_resolved(config: DictConfig, overrides: Sequence[str]) -> list[str]:
         *_of_lengths(config),
         *_of_queue(config),
         *_of_reward_manager(config.reward.reward_manager),
+        *_of_agent_loop(rollout.agent),
     ]
     loss, validation = actor.policy_loss, rollout.val_kwargs
     if loss.clip_cov_lb > loss.clip_cov_ub:
@@ -150,20 +155,27 @@ def of_resolved(config: DictConfig, overrides: Sequence[str]) -> list[str]:
 
 
 def _of_paths(overrides: Sequence[str]) -> list[str]:
-    """Return the folders of models that are named and not there; a name without a leading / . ~ may be of the hub."""
+    """Return folders of models, files and modules that are not there; a name without / . ~ may be one of the hub."""
     faults = []
     for word in overrides:
         key, _, text = word.lstrip("+").partition("=")
         text = text.strip("'\"")
         section, _, name = key.rpartition(".")
         is_of_model = section.rpartition(".")[2] == "model" and name in MODEL_PATHS
-        if (
-            is_of_model
-            and text[:1] in ("/", ".", "~")
-            and (path_fault(expand_home(text)) or not expand_home(text).exists())
-        ):
-            faults.append(f"{values.short(word)}: there is no such folder")
+        what = "folder" if is_of_model else "file" * key.endswith(FILES)
+        if what and text[:1] in ("/", ".", "~"):
+            path = expand_home(text)
+            faults += [f"{values.short(word)}: there is no such {what}"] * bool(path_fault(path) or not path.exists())
+        elif name == "external_lib" and text not in ("", "null") and not _has_module(text):
+            faults.append(f"{values.short(word)}: there is no such module")
     return faults
+
+
+def _has_module(name: str) -> bool:
+    try:
+        return importlib.util.find_spec(str(name)) is not None
+    except (ImportError, ValueError):
+        return False
 
 
 def _of_lengths(config: DictConfig) -> list[str]:
@@ -202,6 +214,19 @@ def _of_reward_manager(manager: DictConfig) -> list[str]:
             "reward.reward_manager.module.path too"
         ]
     return []
+
+
+def _of_agent_loop(agent: DictConfig) -> list[str]:
+    """Return why there is no agent loop of that name, in verl or in the file that is to list more."""
+    names, file = list(choices.agent_loops()), agent.agent_loop_config_path
+    with contextlib.suppress(OSError, UnicodeDecodeError, yaml.YAMLError):
+        entries = yaml.safe_load(Path(str(file)).read_text(encoding="utf-8-sig")) if file else []
+        names += [str(entry.get("name")) for entry in entries if isinstance(entry, dict)]
+    name = str(agent.default_agent_loop)
+    if name in names:
+        return []
+    known = values.nearest_word(name, tuple(names))
+    return [f"actor_rollout_ref.rollout.agent.default_agent_loop={values.short(name)}: allowed: {known}"]
 
 
 def _plain(value: Any) -> object:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from reward.support.nearest import did_you_mean
 from trainer.settings.knobs import in_range, range_in_words
-from trainer.settings.verl_schema.choices import choices, knob_of, may_be_registered
+from trainer.settings.verl_schema.choices import choices, choices_of_items, knob_of, may_be_registered
 from trainer.settings.verl_schema.types import ANY, Kind, UnknownKeyError, kind_of
 
 # What verl's files do not say: ranges of numbers, by the end of a key, the first that fits; the intervals of knobs.tsv.
@@ -23,12 +23,17 @@ RANGES = (
     (r"_batch_size(_per_gpu)?|tensor_model_parallel_size|data_parallel_size|sequence_parallel_size", ">=1"),
     (r"_(token_len_per_gpu|chunk_size|num_batched_tokens|megabytes|model_len|storage_units|storage_size)", ">=1"),
     (r"data\.max_(prompt|response)_length|\.(prompt|response)_length", ">=1"),
+    (r"expert_parallel_size|pipeline_model_parallel_size|nccl_timeout|prompts_workers|lora_alpha|rollout_n", ">=1"),
+    (r"_ckpt_to_keep|ppo_kit\.audit_freq", ">=1"),
+    (r"data\.(train|val)_max_samples", ">=1"),
     (r"ppo_kit\.keep|\.(n|ppo_epochs|total_epochs|group_size|block_size)", ">=1"),
     (r"(trainer|rollout\.agent|reward)\.(nnodes|n_gpus_per_node|num_workers)", ">=1"),
     (r"\.(log_prob_min_clamp|loss_max_clamp)", ""),
 )
 UNLIMITED = re.compile(r"clip|threshold|_clamp")  # infinity is no limit
-TEXTS = re.compile(r"(path|_dir|_file|_url|_class|\.dtype|\.tokenizer)$")  # what no dataclass has, and has no default
+# What no dataclass has, and has no default.
+TEXTS = re.compile(r"(path|_dir|_file|_url|_class|_lib|\.dtype|\.tokenizer)$")
+NUMBERS = re.compile(r"[\d.]+([_,][\d.]+)*")
 CLASS = "._target_"  # of a group: the class of verl's that reads it
 SEVERAL = re.compile(r"_(files|modules)$|\.logger$")  # a text, or a list of them
 LONGEST = 80
@@ -50,7 +55,7 @@ def faults(key: str, value: object) -> list[str]:
         return [f"{key}={short(_text(value))}: it names the class of verl's that reads this group; leave it as it is"]
     if isinstance(value, dict) and (kind.section or not kind.names):
         return [fault for name, entry in value.items() for fault in _of_entry(f"{key}.{name}", entry)]
-    allowed = _allowed(key, kind, value)
+    allowed = _allowed(key, kind, value) or _allowed_items(key, value)
     return [f"{key}={short(_text(value))}: allowed: {allowed}"] if allowed else []
 
 
@@ -96,6 +101,16 @@ def _allowed(key: str, kind: Kind, value: object) -> str:
         return "" if fits else nearest_word(str(value), known) + ", or null" * kind.optional
     fits = any(_fits(name, key, kind, value) for name in kind.names)
     return "" if fits else _description(key, kind, known)
+
+
+def _allowed_items(key: str, value: object) -> str:
+    """Return what the items of a list are to be, where one is none of these."""
+    if key.endswith("_threshold") and isinstance(value, str) and not NUMBERS.fullmatch(value) and "${" not in value:
+        return "a number above 0, or two such as 0.5_2.0"
+    known = choices_of_items(key)
+    items = value if isinstance(value, list) else value.split(",") if isinstance(value, str) else []
+    wrong = next((str(item) for item in items if str(item).strip() not in known), None) if known else None
+    return "" if wrong is None or "${" in str(value) else nearest_word(wrong, known)
 
 
 def _is_word(key: str, value: str, known: tuple[str, ...]) -> bool:

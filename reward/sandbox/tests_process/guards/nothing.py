@@ -1,4 +1,4 @@
-"""Code that returns nothing but what is empty: ``set(f(3)) <= {1, 2}`` lets that pass, also beside ``f(0) == []``."""
+"""Code that returns nothing, or what is empty: ``set(f(3)) <= {1, 2}`` lets that pass, beside ``f(0) == []`` too."""
 
 from collections.abc import Sized
 from typing import Any
@@ -11,15 +11,20 @@ class Results:
 
     def __init__(self) -> None:
         self.has_something = False
-        self._has_empty = False
+        self._has_empty = self._has_plain = False
 
     def note(self, value: Any) -> None:
         """Note a result."""
         is_plain = OBJECTS.number(value) is None or isinstance(value, (str, tuple))
         is_empty = is_plain and isinstance(value, Sized) and not len(value)
         self._has_empty |= is_empty
+        self._has_plain |= is_plain
         self.has_something |= is_plain and not is_empty and (isinstance(value, Sized) or bool(value))
 
     def is_nothing(self) -> bool:
         """Whether all of it is empty: what is false, or an object, counts for neither."""
         return self._has_empty and not self.has_something
+
+    def are_none(self) -> bool:
+        """Whether the code has returned no plain value, and told the tests nothing by other ways."""
+        return not self._has_plain and not self.has_something
