@@ -71,8 +71,8 @@ def listed(file: str, name: str) -> Reader:
     def read() -> Iterator[str]:
         for node in ast.walk(_tree(file)):
             target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
-            if isinstance(node, (ast.Assign, ast.AnnAssign)) and target and ast.unparse(target) == name:
-                value = node.value
+            value = node.value if isinstance(node, (ast.Assign, ast.AnnAssign)) else None
+            if value and target and ast.unparse(target) == name:
                 if isinstance(value, ast.Subscript):  # Literal[...]
                     value = value.slice if isinstance(value.slice, ast.Tuple) else ast.List([value.slice])
                 yield from words_of(value)
