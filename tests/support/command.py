@@ -88,7 +88,7 @@ def footprint() -> set[str]:
     return names | shared | temporary
 
 
-def left_behind(before: set[str], seconds: float = 10) -> set[str]:
+def left_behind(before: set[str], seconds: float = 30) -> set[str]:
     """Return what is there still, beside ``before``, when a run has had ``seconds`` to be gone.
 
     The watchdogs of a launcher that was killed end what it leaves.

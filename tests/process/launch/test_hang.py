@@ -1,38 +1,24 @@
 """Hangs made on purpose, in real processes: py-spy's stacks name what waits, and for whom."""
 
-import ctypes
-import json
 import os
 import re
 import signal
 import subprocess
-import sys
-import textwrap
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 
-import psutil
 import pytest
 
 from reward.judge.gateway import gateway
 from reward.support import events
+from tests.process.launch.named_processes import NOWHERE, examined, running
 from tests.support.judge_server import JudgeServer, judge_of_sums
 from tests.support.judging import config, judging, sums
-from tests.support.ports import free_port
-from trainer import ROOT
-from trainer.launch.cluster.head_node import HeadNode
-from trainer.launch.hang import diagnosis, stacks
+from trainer.launch.hang import diagnosis
 from trainer.launch.hang.watch import BEFORE_STEPS, LEAST, HangWatch, limit
 from trainer.monitor.progress import Progress
-from trainer.runs import stack_dump
-from trainer.settings.settings import read_settings
 
-PR_CAPBSET_DROP, CAP_SYS_PTRACE = 24, 19  # prctl(2), capabilities(7)
-NOWHERE = Path(os.devnull)  # no process has a file of its own there
 HUNG = re.compile(r"no progress for 36\d\d s \(starting Ray\): stopped by a signal")
-NAMED = "import setproctitle\nsetproctitle.setproctitle({title!r})\n"
 REWARD = """
 import asyncio
 from reward import custom
@@ -53,36 +39,26 @@ if {rank}:
     update_that_takes_long()
 dist.all_reduce(torch.ones(1))
 """
+DRIVER = """
+import threading
+from torch.utils.data import DataLoader, Dataset
 
+class Rows(Dataset):
+    def __init__(self):
+        self.lock = threading.Lock()
+        self.lock.acquire()
+    def __len__(self):
+        return 8
+    def __getitem__(self, index):
+        read_after_the_fork(self.lock)
 
-@contextmanager
-def running(*codes: tuple[str, str], keep: Sequence[int] = ()) -> Iterator[list[psutil.Process]]:
-    """Processes by title and code, each of which says that it is ready."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    made = [
-        subprocess.Popen(
-            [sys.executable, "-c", NAMED.format(title=title) + textwrap.dedent(code)],
-            stdout=subprocess.PIPE,
-            env=environment,
-            pass_fds=keep,
-        )
-        for title, code in codes
-    ]
-    try:
-        for process in made:
-            assert process.stdout is not None and process.stdout.readline() == b"ready\n"
-        time.sleep(1.5)
-        yield [psutil.Process(process.pid) for process in made]
-    finally:
-        for process in made:
-            process.kill()
-            process.communicate()
+def read_after_the_fork(lock):
+    with lock:
+        return 1
 
-
-def examined(processes: list[psutil.Process]) -> tuple[diagnosis.Diagnosis, list[str]]:
-    taken = stacks.take(processes, NOWHERE)
-    assert [each.fault for each in taken] == [""] * len(processes)
-    return diagnosis.find(taken), diagnosis.where(taken)
+print("ready", flush=True)
+next(iter(DataLoader(Rows(), num_workers=1)))
+"""
 
 
 def test_a_reward_function_that_never_returns(tmp_path: Path) -> None:
@@ -118,6 +94,23 @@ def test_a_rank_that_was_stopped(tmp_path: Path) -> None:
         assert found.remedy.startswith(f"resume them with kill -CONT {made[1].pid}")
 
 
+def test_a_data_worker_that_waits_for_a_lock_of_before_the_fork() -> None:
+    with running(("ray::TaskRunner", DRIVER)) as made:
+        deadline = time.monotonic() + 60
+        while not (workers := made[0].children()):
+            assert time.monotonic() < deadline
+            time.sleep(0.2)
+        (worker,) = workers
+        time.sleep(1.5)
+        found, where = examined([*made, worker])
+        worker.kill()
+    assert found.cause == (
+        f"reading the next prompts does not return: its data worker (process {worker.pid}) is at "
+        "read_after_the_fork (<string>:17)"
+    )
+    assert where[0] == "driver: read_after_the_fork (<string>:17)"
+
+
 def test_vllms_engine_that_was_stopped() -> None:
     with running(("VLLM::EngineCore", "print('ready', flush=True)\nimport time\ntime.sleep(600)")) as made:
         made[0].send_signal(signal.SIGSTOP)
@@ -135,74 +128,6 @@ def test_a_call_of_the_users_that_never_returns(title: str, said: str, tmp_path:
     with running((title, code)) as made:
         found, _ = examined(made)
     assert found.cause == f"{said}: a call does not return: ask ({tmp_path}/mine.py:5)"
-
-
-WAITS = """
-import os
-from trainer.runs import stack_dump
-from trainer.settings.settings import read_settings
-stack_dump.register()
-if {forks} and not os.fork():
-    print(os.getpid(), flush=True)
-    import time
-    def update_that_takes_long():
-        time.sleep(600)
-    update_that_takes_long()
-if not {forks}:
-    print(os.getpid(), flush=True)
-import threading
-threading.Event().wait()
-"""
-# Without the right to trace, as in a container: CAP_SYS_PTRACE leaves the bounding set, and so this exec.
-NO_TRACE = """
-import ctypes, json, sys, psutil
-from pathlib import Path
-from trainer.launch.hang import stacks
-print(json.dumps(stacks.pack(stacks.take([psutil.Process(int(sys.argv[1]))], Path(sys.argv[2])), 1 << 20)))
-"""
-
-
-def without_tracing() -> None:
-    libc = ctypes.CDLL(None, use_errno=True)
-    assert libc.prctl(PR_CAPBSET_DROP, CAP_SYS_PTRACE, 0, 0, 0) == 0
-
-
-@pytest.mark.skipif(os.geteuid() != 0, reason="takes the right to trace from root; others have none to take")
-@pytest.mark.parametrize("forks", [True, False])
-def test_where_nobody_may_look_into_a_process_it_writes_its_stacks_itself(forks: bool, tmp_path: Path) -> None:
-    """The process is not dumpable, and who examines it has no CAP_SYS_PTRACE."""
-    folder = tmp_path / "stacks"
-    code = "import ctypes\nctypes.CDLL(None).prctl(4, 0, 0, 0, 0)\n" + WAITS.format(forks=forks)
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), stack_dump.FOLDER: str(folder)}
-    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, env=environment)
-    try:
-        assert process.stdout is not None
-        pid = int(process.stdout.readline())
-        time.sleep(0.5)
-
-        def examined_by_another(folder: Path) -> stacks.Process:
-            command = [sys.executable, "-c", NO_TRACE, str(pid), str(folder)]
-            done = subprocess.run(command, capture_output=True, env=environment, preexec_fn=without_tracing, check=True)
-            (taken,) = stacks.unpack(json.loads(done.stdout), "node 1 (other)")
-            return taken
-
-        assert examined_by_another(NOWHERE).fault.startswith("Error"), "py-spy's"
-        taken = examined_by_another(folder)
-    finally:
-        for each in [*psutil.Process(process.pid).children(), process]:
-            each.kill()
-        process.communicate()
-    assert not taken.fault and str(taken) == f"process {pid} on node 1 (other)"
-    functions = [frame.function for frame in taken.threads[0]]
-    assert ("update_that_takes_long" in functions) == forks
-    assert folder.stat().st_mode & 0o777 == 0o700
-
-
-def test_a_process_that_writes_no_stacks_is_sent_no_signal(tmp_path: Path) -> None:
-    with running(("python", "print('ready', flush=True)\nimport time\ntime.sleep(600)")) as (process,):
-        (tmp_path / str(process.pid)).touch()  # of one that had its id before
-        assert stack_dump.ask(process.pid, tmp_path) == ""
-        assert process.is_running() and process.status() != psutil.STATUS_ZOMBIE
 
 
 def test_a_full_pipe() -> None:
@@ -239,39 +164,6 @@ def test_a_judge_that_never_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     events.append(made.events, "driver", "phase", name="ready")
     made.follow()
     assert made.judge_waits == ""
-
-
-WORKER_NODE = """
-import sys
-from trainer.launch.cluster.worker_node import run_worker_node
-from trainer.settings.settings import read_settings
-run_worker_node(read_settings({{**{given}, "NODE_RANK": "1", "NODE_ADDR": "127.0.0.2"}}, [], gpus=0), print)
-"""
-
-
-def test_a_process_of_another_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A worker node, whose rank was stopped, is asked by the head node over their connection."""
-    monkeypatch.setenv("RAY_AUTH_TOKEN", "a token of Ray's")
-    given = {"NNODES": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port()), "OUTPUT_DIR": str(tmp_path)}
-    said: list[str] = []
-    head_node = HeadNode(read_settings(given | {"NODE_RANK": "0"}, [], gpus=0), said.append)
-    rank = NAMED.format(title="ray::WorkerDict.update") + "print('ready', flush=True)\nimport time\ntime.sleep(600)"
-    code = f"import subprocess\nsubprocess.Popen([sys.executable, '-c', {rank!r}])\n"
-    worker = WORKER_NODE.format(given=given).replace("import sys\n", f"import sys\n{code}")
-    with running(("worker node", worker)) as (process,), head_node.ending():
-        head_node.open()
-        (child,) = process.children()
-        child.suspend()
-        deadline = time.monotonic() + 60
-        while not (taken := head_node.stacks()):
-            assert time.monotonic() < deadline, said
-            time.sleep(0.2)
-        child.kill()
-    (stopped,) = taken
-    assert (stopped.pid, stopped.is_stopped) == (child.pid, True)
-    found = diagnosis.find(taken)
-    assert f"rank of actor and critic (process {child.pid} on node 1 (" in found.cause
-    assert f"kill -CONT {child.pid} on node 1 (" in found.remedy
 
 
 def test_an_idle_process_is_no_cause() -> None:
@@ -312,13 +204,3 @@ def test_a_hang_is_told_once_in_five_lines_and_ends_the_run_where_it_was_asked_t
     text = file.read_text()
     assert f"{child.pid} [stopped] ray::WorkerDict.update" in text and "thread 0" in text
     assert file.stat().st_mode & 0o777 == 0o600
-
-
-def test_a_process_without_stacks_is_told() -> None:
-    process = subprocess.Popen(["sleep", "60"])
-    try:
-        (taken,) = stacks.take([psutil.Process(process.pid)], NOWHERE)
-    finally:
-        process.kill()
-        process.wait()
-    assert taken.fault == "no Python" and "no stacks: no Python" in stacks.written([taken])

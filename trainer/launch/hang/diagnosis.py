@@ -136,14 +136,21 @@ def _collective(processes: Sequence[Process]) -> Diagnosis | None:
 
 
 def _data(processes: Sequence[Process]) -> Diagnosis | None:
-    for process in processes:
-        if role(process) == "driver" and any(
-            frame.file.endswith("torch/utils/data/dataloader.py") for frames in process.threads for frame in frames
-        ):
-            return Diagnosis(
-                "reading the next prompts does not return", "check the disk of the data, and the stacks of its workers"
-            )
-    return None
+    drivers = [process for process in processes if role(process) == "driver"]
+    if not any(_through(process, "torch/utils/data/dataloader.py") for process in drivers):
+        return None
+    # A data worker is a fork of the driver, and is called as it is.
+    workers = [process for process in drivers if _through(process, "torch/utils/data/_utils/worker.py")]
+    stuck = next(((worker, frame) for worker in workers if (frame := _busy(worker))), None)
+    at = f": its data worker ({stuck[0]}) is at {stuck[1]}" if stuck else ""
+    return Diagnosis(
+        f"reading the next prompts does not return{at}", "check the disk of the data, and the stacks of its workers"
+    )
+
+
+def _through(process: Process, file: str) -> bool:
+    """Whether a call in ``file``, the end of a path, is under way."""
+    return any(frame.file.endswith(file) for frames in process.threads for frame in frames)
 
 
 def _in_collective(process: Process) -> bool:

@@ -1,0 +1,48 @@
+"""Processes that are called as those of a run, and what their stacks say."""
+
+import os
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import psutil
+
+from trainer import ROOT
+from trainer.launch.hang import diagnosis, stacks
+
+NOWHERE = Path(os.devnull)  # no process has a file of its own there
+NAMED = "import setproctitle\nsetproctitle.setproctitle({title!r})\n"
+
+
+@contextmanager
+def running(*codes: tuple[str, str], keep: Sequence[int] = ()) -> Iterator[list[psutil.Process]]:
+    """Processes by title and code, each of which says that it is ready."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    made = [
+        subprocess.Popen(
+            [sys.executable, "-c", NAMED.format(title=title) + textwrap.dedent(code)],
+            stdout=subprocess.PIPE,
+            env=environment,
+            pass_fds=keep,
+        )
+        for title, code in codes
+    ]
+    try:
+        for process in made:
+            assert process.stdout is not None and process.stdout.readline() == b"ready\n"
+        time.sleep(1.5)
+        yield [psutil.Process(process.pid) for process in made]
+    finally:
+        for process in made:
+            process.kill()
+            process.communicate()
+
+
+def examined(processes: list[psutil.Process]) -> tuple[diagnosis.Diagnosis, list[str]]:
+    taken = stacks.take(processes, NOWHERE)
+    assert [each.fault for each in taken] == [""] * len(processes)
+    return diagnosis.find(taken), diagnosis.where(taken)
