@@ -14,6 +14,21 @@ cd "$(dirname "${BASH_SOURCE[0]}")"
 # shellcheck source=trainer/setup/setup.sh
 source trainer/setup/setup.sh
 
+readonly FEW=5
+
+# Run the tests that a marker names; the rest of "$@" is for pytest. Up to FEW that fail, beside other tests and on a
+# machine that others load too, are run once more alone, and only those that fail again count. Both times are in sight.
+run_tests() {
+  local status=0
+  "$KIT_PYTHON" -m pytest --cache-clear -m "$@" || status=$?
+  if ((status == 1 && $(grep -c ': true' .pytest_cache/v/cache/lastfailed) <= FEW)); then
+    echo "test.sh: the failures, once more and alone:"
+    status=0
+    "$KIT_PYTHON" -m pytest --last-failed -m "$1" || status=$?
+  fi
+  return "$status"
+}
+
 # The tests with the versions of the lock for CUDA and the CPU build of the same vLLM; "$@" is for pytest.
 test_cuda_versions() {
   local python status=0
@@ -23,9 +38,9 @@ test_cuda_versions() {
   make_environment cuda-versions "$python"
   install_tools cuda-versions "$python"
   if (($#)); then exec "$KIT_PYTHON" -m pytest "$@"; fi
-  "$KIT_PYTHON" -m pytest -m "stack and unit" -n 2 --dist loadfile || status=$?
-  "$KIT_PYTHON" -m pytest -m "stack and process" -n 2 --dist loadfile --no-loadscope-reorder || status=$?
-  "$KIT_PYTHON" -m pytest -m "stack and e2e" || status=$?
+  run_tests "stack and unit" -n 2 --dist loadfile || status=$?
+  run_tests "stack and process" -n 2 --dist loadfile --no-loadscope-reorder || status=$?
+  run_tests "stack and e2e" || status=$?
   return "$status"
 }
 
@@ -43,9 +58,9 @@ main() {
   # The tests start train.sh as a person would, and then with nothing to set up.
   if (($#)); then exec "$KIT_PYTHON" -m pytest "$@"; fi
   # Apart: a unit test that ends all processes of its own would end those that tests of programs keep.
-  "$KIT_PYTHON" -m pytest -m unit -n 2 --dist loadfile || status=$?
-  "$KIT_PYTHON" -m pytest -m process -n 2 --dist loadfile --no-loadscope-reorder || status=$?
-  "$KIT_PYTHON" -m pytest -m e2e || status=$?
+  run_tests unit -n 2 --dist loadfile || status=$?
+  run_tests process -n 2 --dist loadfile --no-loadscope-reorder || status=$?
+  run_tests e2e || status=$?
   return "$status"
 }
 
