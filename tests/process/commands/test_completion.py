@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from environments.games import GAMES
+from environments.tools.load import BUILTIN
 from trainer import ROOT
+from trainer.commands.standalone.completion import NAMES
 from trainer.settings.knobs import COMMANDS, load_knobs
 
 # As bash takes a line apart: "--device=cu" is three words.
@@ -45,6 +48,8 @@ def test_flags_and_their_choices() -> None:
     assert offered("--device", "=", "cu") == ["cuda"]
     assert offered("--device", "=") == ["auto", "cpu", "cuda"]
     assert offered("--n_gpus", "") == ["auto"]
+    assert offered("--env", "f") == ["frozenlake"]
+    assert (tuple(GAMES), tuple(BUILTIN)) == (NAMES["env"], NAMES["tools"])
 
 
 def test_files_are_the_shells_to_complete() -> None:
@@ -62,12 +67,13 @@ def test_names_of_runs(tmp_path) -> None:
 
 
 @pytest.mark.skipif(shutil.which("zsh") is None, reason="zsh is not installed here")
-def test_zsh_takes_it() -> None:
-    given = "setopt ksh_arrays; COMP_WORDS=(./train.sh --kl_p); COMP_CWORD=1; unsetopt ksh_arrays; _ppo_kit"
+@pytest.mark.parametrize(("word", "expected"), [("--kl_p", ["--kl_penalty"]), ("--device=cu", ["--device=cuda"])])
+def test_zsh_takes_it(word: str, expected: list[str]) -> None:
+    given = f"setopt ksh_arrays; COMP_WORDS=(./train.sh {word}); COMP_CWORD=1; unsetopt ksh_arrays; _ppo_kit"
     setup = 'autoload -Uz compinit && compinit -u -D && source <("$0" completion zsh)'
     line = f'{setup}; {given}; print -l -- "${{COMPREPLY[@]}}"'
     result = subprocess.run(["zsh", "-fc", line, str(ROOT / "train.sh")], capture_output=True, text=True)
-    assert result.stdout.split() == ["--kl_penalty"], result.stderr
+    assert result.stdout.split() == expected, result.stderr
 
 
 @pytest.mark.parametrize("words", [(), ("fish",), ("bash", "zsh")])

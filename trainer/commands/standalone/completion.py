@@ -12,12 +12,24 @@ from trainer.user_error import UserError, fail
 SHELLS = ("bash", "zsh")
 OF_RUNS = ("chat", "eval", "export", "report")  # commands that take the name of a run
 RUN_FLAGS = ("resume",)
+# What a flag can name beside files and packages: GAMES and TOOLS of environments/, which need what set-up installs.
+NAMES = {
+    "env": ("frozenlake", "cliffwalking", "taxi", "blackjack", "cartpole"),
+    "tools": ("calculator", "python"),
+}
 SCRIPT = """\
 # Completion of ./train.sh for {shell}, made by ./train.sh completion {shell}.
 {start}_ppo_kit() {{
-{emulation}  local word=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD - 1]}} words=() runs=() folder
-  # Bash takes --flag=value apart into three words.
-  if [[ "$word" == "=" ]]; then word=; elif [[ "$before" == "=" ]]; then before=${{COMP_WORDS[COMP_CWORD - 2]}}; fi
+{emulation}  local word=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD - 1]}} words=() runs=()
+  local folder start=
+  # Bash takes --flag=value apart into three words, and zsh leaves it one.
+  if [[ "$word" == "=" ]]; then
+    word=
+  elif [[ "$before" == "=" ]]; then
+    before=${{COMP_WORDS[COMP_CWORD - 2]}}
+  elif [[ "$word" == --*=* ]]; then
+    before=${{word%%=*}} start=${{word%%=*}}= word=${{word#*=}}
+  fi
   folder=$(dirname -- "${{COMP_WORDS[0]/#\\~/$HOME}}")
   for folder in "${{OUTPUT_DIR:-$folder/outputs}}"/runs/*/; do
     [[ ! -d "$folder" ]] || runs+=("$(basename -- "$folder")")
@@ -38,7 +50,7 @@ SCRIPT = """\
   fi
   COMPREPLY=()
   for folder in "${{words[@]}}"; do
-    [[ "$folder" != "$word"* ]] || COMPREPLY+=("$(printf '%q' "$folder")")
+    [[ "$folder" != "$word"* ]] || COMPREPLY+=("$start$(printf '%q' "$folder")")
   done
 }}
 complete -o default -F _ppo_kit train.sh ./train.sh
@@ -79,6 +91,8 @@ def _values(knob: Knob) -> list[str]:
         return ["true", "false"]
     if knob.type in ("choice", "list", "switch_or_choice"):
         return knob.allowed.split("|")
+    if knob.flag in NAMES:
+        return list(NAMES[knob.flag])
     return [word for word in (AUTO, NONE) if word in (knob.default, *knob.allowed.split("|"))]
 
 
