@@ -6,6 +6,7 @@ from collections.abc import Callable
 from fractions import Fraction
 
 LONGEST = 200  # characters of an expression
+MOST = 400  # powers of ten of a number: 1e999999999 has a gigabyte
 OPERATORS: dict[type[ast.AST], Callable[..., Fraction]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -35,7 +36,10 @@ def calculate(expression: str) -> str:
 
 def _value(node: ast.AST, text: str) -> Fraction:
     if isinstance(node, ast.Constant) and type(node.value) in (int, float):
-        return Fraction(ast.get_source_segment(text, node) or "")  # as written: 0.1 is a tenth
+        written = ast.get_source_segment(text, node) or ""
+        if isinstance(node.value, float) and abs(int(written.lower().partition("e")[2] or 0)) > MOST:
+            raise ValueError(f"a number has {MOST} digits before and behind the point at most")
+        return Fraction(written)  # 0.1 is a tenth
     if isinstance(node, ast.UnaryOp) and type(node.op) in OPERATORS:
         return OPERATORS[type(node.op)](_value(node.operand, text))
     if isinstance(node, ast.BinOp) and type(node.op) in OPERATORS:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import jsonschema
+from jsonschema.exceptions import best_match
 
 from environments.tools.load import Tool
 from environments.tools.spec import ERROR
@@ -42,9 +42,8 @@ def _make(tools: Mapping[str, Tool], call: Call) -> str:
         arguments = json.loads(call.arguments)
     except (ValueError, RecursionError):
         return f"{ERROR}the arguments of {call.name} are no JSON"
-    try:
-        jsonschema.validate(arguments, tool.parameters)
-    except jsonschema.ValidationError as error:
+    error = best_match(tool.arguments.iter_errors(arguments))
+    if error is not None:
         place = ".".join(map(str, error.path))
         return f"{ERROR}{call.name}: {f'{place}: ' * bool(place)}{shown(error.message, 200)}"
     return text_of(tool.function(**arguments))

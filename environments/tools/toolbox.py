@@ -1,4 +1,7 @@
-"""The tools of many episodes at once, for asyncio: those of each episode in a process of its own, that can be ended."""
+"""The tools of many episodes at once, for asyncio: those of each episode in a process of its own, that can be ended.
+
+The calculator is called where it is asked for.
+"""
 
 import asyncio
 from collections import Counter
@@ -6,7 +9,8 @@ from collections.abc import Sequence
 
 from environments.episodes import NO_ANSWER, EpisodeProcess, Starter
 from environments.text_env import EpisodeError
-from environments.tools.calls import Call
+from environments.tools.calls import Call, answer
+from environments.tools.load import AT_ONCE, load
 from environments.tools.spec import ERROR, ToolsSpec
 
 
@@ -19,6 +23,7 @@ class Toolboxes:
         self._starter = Starter(spec, "environments.tools.process")
         self._processes: dict[str, EpisodeProcess] = {}
         self._calls_made: Counter[str] = Counter()
+        self._at_once = load([AT_ONCE]) if AT_ONCE in spec.sources else {}
 
     async def call(self, episode: str, calls: Sequence[Call]) -> list[str]:
         """Make the calls of one turn, one after another, and return the answer to each.
@@ -37,6 +42,8 @@ class Toolboxes:
     async def _answers(self, episode: str, calls: Sequence[Call]) -> list[str]:
         if not calls:
             return []
+        if self.spec.sources == (AT_ONCE,) or all(call.name in self._at_once for call in calls):
+            return [answer(self._at_once, call, self.spec.max_answer) for call in calls]
         async with self._limit:
             await self.start(episode)
             request = {"calls": [[call.name, call.arguments] for call in calls]}

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TypeVar
 
+import psutil
 import pytest
 
 from environments.text_env import EpisodeError
@@ -110,6 +111,11 @@ ANSWERS = [
     (call("calculate", expression="__import__('os').getcwd()"), "Error: ValueError: not an expression"),
     (call("calculate", expression="9**9**9"), "Error: ValueError: not an expression"),
     (call("calculate", expression="1/0"), "Error: ValueError: division by zero"),
+    (call("calculate", expression="1e-3+2E2"), "200.001"),
+    (call("calculate", expression="1e999999999"), "Error: ValueError: a number has 400 digits before and behind"),
+    (call("calculate", expression="0*1e-9_99999999"), "Error: ValueError: a number has 400 digits before and behind"),
+    (call("calculate", expression="*".join(["9e400"] * 33)), "Error: ValueError: "),
+    (call("calculate", expression="-" * 199 + "1"), "-1"),
     (call("calculate", expression="(" * 150), "Error: ValueError: not an expression"),
     (call("calculate", expression="1" * 300), "Error: ValueError: an expression has 200 characters at most"),
     (call("calculate", expression=12), "Error: calculate: expression: 12 is not of type 'string'"),
@@ -173,6 +179,24 @@ def test_calls_have_a_number(spec: ToolsSpec) -> None:
     answers = use(spec, work)
     assert answers[:5] == ["1"] * 5 and answers[5].startswith("Error: there is no tool")
     assert answers[6:] == ["Error: no more calls: the limit is 6"] * 2
+
+
+def test_the_calculator_needs_no_process(spec: ToolsSpec) -> None:
+    """Nor does a call of a tool that is not there, where it is the only one."""
+
+    async def work(boxes: Toolboxes) -> tuple[list[str], list[psutil.Process]]:
+        answers = await boxes.call("a", [call("calculate", expression="2*3"), call("calculate", expression="2/0")])
+        return answers, psutil.Process().children()
+
+    before = psutil.Process().children()
+    assert use(spec, work) == (["6", "Error: ValueError: division by zero"], before)
+    alone = ToolsSpec(("calculator",))
+    answers, children = use(alone, lambda boxes: asyncio.gather(boxes.call("a", [call("x")]), children_now()))
+    assert answers == ["Error: there is no tool x; there are: calculate"] and children == before
+
+
+async def children_now() -> list[psutil.Process]:
+    return psutil.Process().children()
 
 
 def test_a_slow_call_holds_up_no_other_episode(spec: ToolsSpec) -> None:
