@@ -62,13 +62,14 @@ def name_faults(sources: Sequence[str]) -> list[str]:
     return faults
 
 
-def load(sources: Sequence[str]) -> dict[str, Tool]:
-    """Return the tools by name.
+def load(sources: Sequence[str], schemas: Sequence[Schema] = ()) -> dict[str, Tool]:
+    """Return the tools by name; of ``schemas``, those that are known are not made again.
 
     Raises:
         ToolsFault: a file cannot be imported or has no functions, or a function cannot be a tool.
     """
     faults, tools = name_faults(sources), dict[str, Tool]()
+    known = {schema["function"]["name"]: schema for schema in schemas}
     for source in [] if faults else sources:
         try:
             functions = BUILTIN[source] if source in BUILTIN else _functions(source)
@@ -77,7 +78,7 @@ def load(sources: Sequence[str]) -> dict[str, Tool]:
             continue
         for function in functions:
             try:
-                tool = Tool(function, _schema(function, source), source)
+                tool = Tool(function, known.get(function.__name__) or _schema(function, source), source)
             except ToolsFault as fault:
                 faults += fault.faults
                 continue

@@ -21,7 +21,7 @@ def main(descriptor: int, text: str) -> None:
 
     def load_tools() -> None:
         try:
-            tools.update(load(spec.sources))
+            tools.update(load(spec.sources, spec.schemas))
         except ToolsFault as error:
             fault.append(str(error))
 

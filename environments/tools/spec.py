@@ -28,6 +28,8 @@ class ToolsSpec:
         max_calls: calls in an episode; any more are answered with that.
         timeout: seconds for the calls of one turn.
         max_answer: characters of one answer; what is longer is cut.
+        schemas: of the functions, where they are known: making them takes transformers and torch, and a process that
+            has these takes several times as long to fork.
     """
 
     sources: tuple[str, ...]
@@ -35,6 +37,7 @@ class ToolsSpec:
     max_calls: int = 16
     timeout: float = 10.0
     max_answer: int = 2000
+    schemas: tuple[Schema, ...] = ()
 
     def to_json(self) -> str:
         """Return the specification as one line of JSON, the same for equal ones."""
@@ -44,4 +47,4 @@ class ToolsSpec:
     def from_json(cls, text: str) -> "ToolsSpec":
         """Return what ``to_json`` wrote."""
         read: Mapping[str, Any] = json.loads(text)
-        return cls(**{**read, "sources": tuple(read["sources"])})
+        return cls(**{**read, "sources": tuple(read["sources"]), "schemas": tuple(read["schemas"])})

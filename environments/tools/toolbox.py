@@ -23,7 +23,7 @@ class Toolboxes:
         self._starter = Starter(spec, "environments.tools.process")
         self._processes: dict[str, EpisodeProcess] = {}
         self._calls_made: Counter[str] = Counter()
-        self._at_once = load([AT_ONCE]) if AT_ONCE in spec.sources else {}
+        self._at_once = load([AT_ONCE], spec.schemas) if AT_ONCE in spec.sources else {}
 
     async def call(self, episode: str, calls: Sequence[Call]) -> list[str]:
         """Make the calls of one turn, one after another, and return the answer to each.

@@ -199,6 +199,17 @@ async def children_now() -> list[psutil.Process]:
     return psutil.Process().children()
 
 
+def test_a_process_that_is_told_the_schemas_makes_none(tmp_path: Path) -> None:
+    """Torch and transformers, which make them, would be in every fork of an episode."""
+    text = "import sys\ndef loaded() -> bool:\n    'Tell.'\n    return {'torch', 'transformers'} <= {*sys.modules}\n"
+    (tmp_path / "mine.py").write_text(text, encoding="utf-8")
+    source = f"{tmp_path}/mine.py"
+    told = tuple(tool.schema for tool in load([source]).values())
+    for schemas, expected in (((), ["true"]), (told, ["false"])):
+        spec = ToolsSpec.from_json(ToolsSpec((source,), schemas=schemas).to_json())
+        assert use(spec, lambda boxes: boxes.call("a", [call("loaded")])) == expected
+
+
 def test_a_slow_call_holds_up_no_other_episode(spec: ToolsSpec) -> None:
     async def work(boxes: Toolboxes) -> float:
         await asyncio.gather(*(boxes.start(name) for name in ("slow", "quick")))

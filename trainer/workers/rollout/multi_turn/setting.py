@@ -1,6 +1,6 @@
 """What a run's model talks with, by the configuration: nothing, an environment or tools."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from omegaconf import OmegaConf
@@ -58,7 +58,7 @@ class Setting:
             return cls(limits, template_kwargs)
         spec = ToolsSpec.from_json(tools)
         schemas = [tool.schema for tool in load(spec.sources).values()]
-        return cls(limits, template_kwargs, tools=spec, schemas=schemas)
+        return cls(limits, template_kwargs, tools=replace(spec, schemas=tuple(schemas)), schemas=schemas)
 
     @property
     def flag(self) -> str:
