@@ -6,12 +6,15 @@ The calculator is called where it is asked for.
 import asyncio
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 
 from environments.episodes import NO_ANSWER, EpisodeProcess, Starter
 from environments.text_env import EpisodeError
 from environments.tools.calls import Call, answer
 from environments.tools.load import AT_ONCE, load
 from environments.tools.spec import ERROR, ToolsSpec
+
+LONGEST_ARGUMENT = 1 << 16  # bytes; Linux takes twice that in an argument of a program
 
 
 class Toolboxes:
@@ -20,7 +23,8 @@ class Toolboxes:
     def __init__(self, spec: ToolsSpec, workers: int = 64):
         self.spec = spec
         self._limit = asyncio.Semaphore(workers)
-        self._starter = Starter(spec, "environments.tools.process")
+        short = spec if len(spec.to_json()) < LONGEST_ARGUMENT else replace(spec, schemas=())
+        self._starter = Starter(short, "environments.tools.process")
         self._processes: dict[str, EpisodeProcess] = {}
         self._calls_made: Counter[str] = Counter()
         self._at_once = load([AT_ONCE], spec.schemas) if AT_ONCE in spec.sources else {}
