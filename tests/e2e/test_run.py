@@ -5,6 +5,7 @@ Marked e2e; each starts everything, which takes one to two minutes on 2 cores.
 
 import json
 import os
+import re
 import signal
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from data import arith
 from tests.process.launch.test_secrets import CANARIES, TALKATIVE, assert_nothing_leaks
 from tests.support.command import footprint, left_behind, metrics, train_sh
 from tests.support.listening import Attack, attacked
+from trainer import ROOT
 from trainer.launch.cluster import token
 from trainer.runs import run_secret
 
@@ -71,6 +73,14 @@ def main_run(output, strangers) -> dict[str, object]:
 
 def test_it_learns(main_run) -> None:
     assert main_run["accuracy_after"] >= main_run["accuracy_before"] + 0.20
+
+
+def test_it_has_the_metrics_of_the_docs(main_run, output) -> None:
+    """All of docs/watching.md but those of a reward's own, and of --async."""
+    table = (ROOT / "docs" / "watching.md").read_text(encoding="utf-8").split("### All of them")[1].split("\n\n")[2]
+    named = {name for name in re.findall(r"`([a-z_]+/[a-z_/]+)`", table) if not name.startswith("async/")}
+    assert len(named) > 20
+    assert named <= set().union(*metrics(output / "runs" / "main").values())
 
 
 def test_whoever_has_no_secret_reaches_nothing_of_it(main_run, output, strangers) -> None:
