@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator, Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,12 +15,13 @@ from environments.tools.spec import ToolsSpec
 from tests.support import tool_templates
 from trainer.workers.rollout import rows
 from trainer.workers.rollout.finished import Finished
-from trainer.workers.rollout.multi_turn.batch import Player
+from trainer.workers.rollout.multi_turn.batch import GATHER_SECONDS, Player
 from trainer.workers.rollout.multi_turn.call_format import CallFormat
 from trainer.workers.rollout.multi_turn.conversation import Limits
 from trainer.workers.rollout.multi_turn.tools import Tools
 from trainer.workers.rollout.multi_turn.turn_tokens import TurnTokens
 from trainer.workers.rollout.sample_writer import RolloutSample
+from trainer.workers.rollout.worker import BatchWorker
 
 TOKENIZER = tool_templates.tokenizer("hermes")
 SCHEMAS = [tool.schema for tool in load(["calculator"]).values()]
@@ -215,3 +217,31 @@ def test_what_follows_a_call_is_as_the_template_writes_it(tokenizer: Any) -> Non
 def test_a_model_that_was_not_made_for_tools_is_refused(template: str, why: str) -> None:
     with pytest.raises(ValueError, match=why):
         asyncio.run(CallFormat.of(tool_templates.tokenizer("hermes", template=template), SCHEMAS, {}))
+
+
+def test_conversations_that_end_at_about_the_same_time_are_scored_in_one_call() -> None:
+    """Each is handed on by itself; those without an answer to score are written at once."""
+    samples = [
+        RolloutSample({"uid": f"u{number}", "session_id": 0}, [1], scored=number % 4 or None) for number in range(40)
+    ]
+    scored, written = list[list[RolloutSample]](), list[RolloutSample]()
+
+    class EndsOneByOne:
+        async def play(self, samples: Sequence[RolloutSample], request: Any, write: Any) -> None:
+            for number, sample in enumerate(samples):
+                if number == 20:
+                    await asyncio.sleep(5 * GATHER_SECONDS)
+                await asyncio.sleep(0)
+                write([sample])
+
+    worker = BatchWorker.__new__(BatchWorker)
+    worker.player = EndsOneByOne()
+
+    async def score(group: list[RolloutSample], writer: Any) -> None:
+        scored.append(group)
+
+    worker._score = score
+    asyncio.run(worker._converse(samples, False, SimpleNamespace(put=written.extend)))
+    assert written == samples[::4]
+    assert 2 <= len(scored) <= 6
+    assert [sample for group in scored for sample in group] == [sample for sample in samples if sample.scored]

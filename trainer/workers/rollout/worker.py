@@ -27,7 +27,7 @@ from trainer.workers.rollout.agent_loop import sample_seed
 from trainer.workers.rollout.client import BatchClient
 from trainer.workers.rollout.finished import Finished
 from trainer.workers.rollout.gate import Gate
-from trainer.workers.rollout.multi_turn.batch import Player
+from trainer.workers.rollout.multi_turn.batch import GATHER_SECONDS, Player
 from trainer.workers.rollout.multi_turn.setting import Setting
 from trainer.workers.rollout.queue_columns import SIMPLE, Table
 from trainer.workers.rollout.sample_writer import RolloutSample, Writer
@@ -186,7 +186,7 @@ class BatchWorker(AgentLoopWorkerTQ.__ray_metadata__.modified_class.__ray_actor_
     async def _converse(self, samples: list[RolloutSample], validate: bool, writer: Writer) -> None:
         """Hold a conversation for each sample, all on one server; those that are over go on while the others last."""
         assert self.player is not None
-        scoring = []
+        scoring, to_score = list[asyncio.Task[None]](), list[RolloutSample]()
 
         def request(sample: RolloutSample, turn: int) -> dict[str, Any]:
             return self._sampling({**sample.row, "turn": turn}, validate)
@@ -194,7 +194,15 @@ class BatchWorker(AgentLoopWorkerTQ.__ray_metadata__.modified_class.__ray_actor_
         def take(over: Sequence[RolloutSample]) -> None:
             writer.put([sample for sample in over if sample.scored is None])
             if group := [sample for sample in over if sample.scored is not None]:
-                scoring.append(asyncio.create_task(self._score(group, writer)))
+                if not to_score:
+                    scoring.append(asyncio.create_task(score_soon()))
+                to_score.extend(group)
+
+        async def score_soon() -> None:
+            """Conversations end one by one, and a call of a reward loop takes milliseconds whatever it holds."""
+            await asyncio.sleep(GATHER_SECONDS)
+            group, to_score[:] = to_score[:], []
+            await self._score(group, writer)
 
         await self.player.play(samples, request, take)
         await asyncio.gather(*scoring)
