@@ -101,7 +101,11 @@ CHECKPOINT_ENGINES = tuple(
     )
 )
 ROLLOUT_SECTIONS = ("actor_rollout_ref.rollout", "reward.reward_model.rollout")
+PARTS = ("param", "reduce", "buffer")
+PROFILED = ("actor_rollout_ref.actor", "actor_rollout_ref.ref", "actor_rollout_ref.rollout", "critic")
 ENGINES = ("actor_rollout_ref.actor.fsdp_config", "actor_rollout_ref.ref.fsdp_config", "critic.fsdp")
+QAT = ("actor_rollout_ref.actor.qat", *(f"{section}.qat" for section in ENGINES))
+TOOLS = (compared("verl/utils/profiler/profile.py", "self._tool"),)
 # Setting -> where its words are; those that __post_init__ of a dataclass lists are read by types.py.
 CHOICES: dict[str, tuple[Reader, ...]] = {
     "algorithm.adv_estimator": (registered(ALGOS, "register_adv_est"),),
@@ -112,7 +116,10 @@ CHOICES: dict[str, tuple[Reader, ...]] = {
     "algorithm.rollout_correction.loss_type": (compared(ALGOS, "loss_type", "compute_policy_loss_bypass_mode"),),
     "algorithm.pf_ppo.reweight_method": (compared(ALGOS, "reweight_method"),),
     "actor_rollout_ref.rollout.trace.backend": (compared("verl/utils/rollout_trace.py", "backend"),),
-    "actor_rollout_ref.model.fused_kernel_options.impl_backend": (words("torch", "triton"),),
+    **dict.fromkeys(
+        (f"{section}.model.fused_kernel_options.impl_backend" for section in ("actor_rollout_ref", "critic")),
+        (words("torch", "triton"),),
+    ),
     "algorithm.rollout_correction.rollout_is": (compared(CORRECTION, "rollout_is"),),
     "transfer_queue.backend.storage_backend": tuple(
         registered(f"transfer_queue/storage/managers/{name}_manager.py", "StorageManagerFactory.register")
@@ -131,6 +138,7 @@ CHOICES: dict[str, tuple[Reader, ...]] = {
     **{f"{section}.strategy": (words("fsdp", "fsdp2"),) for section in ENGINES},
     **{f"{section}.dtype": DTYPES for section in ENGINES},
     **{f"{section}.model_dtype": DTYPES for section in ENGINES},
+    **{f"{section}.mixed_precision.{part}_dtype": DTYPES for section in ENGINES for part in PARTS},
     **{
         f"{section}.name": (registered("verl/workers/rollout/replica.py", "RolloutReplicaRegistry.register"),)
         for section in ROLLOUT_SECTIONS
@@ -162,12 +170,21 @@ CHOICES: dict[str, tuple[Reader, ...]] = {
     "trainer.resume_mode": (compared("verl/trainer/ppo/v1/trainer_base.py", "self.config.trainer.resume_mode"),),
     "reward.reward_manager.source": (words("register", "importlib"),),
     "model_engine": (words("dp"),),
-    "global_profiler.tool": (compared("verl/utils/profiler/profile.py", "self._tool"),),
+    **dict.fromkeys(("global_profiler.tool", *(f"{section}.profiler.tool" for section in PROFILED)), TOOLS),
+    **{f"{section}.mode": (words("w4a4", "w4a16"),) for section in QAT},  # verl/utils/qat/linear.py
+    **{
+        f"{section}.activation_observer": (compared("verl/utils/qat/linear.py", "self.activation_observer"),)
+        for section in QAT
+    },
     "critic.loss_agg_mode": (lambda: iter(classes()["ActorConfig"]["loss_agg_mode"].choices),),  # one function's words
 }
+TORCH_CONTENTS = (listed("verl/utils/profiler/config.py", "__support_contents"),)
+OF_NPU = ("npu", "cpu", "memory", "shapes", "module", "stack")
 CONTENTS = (words("model", "optimizer", "extra", "hf_model"),)
 # Lists whose items are such words; ``rollout_rs`` is one in a text, with commas.
 LISTS: dict[str, tuple[Reader, ...]] = {
+    **{f"{section}.profiler.tool_config.torch.contents": TORCH_CONTENTS for section in PROFILED},
+    **{f"{section}.profiler.tool_config.npu.contents": (words(*OF_NPU),) for section in PROFILED},
     **{
         f"{section}.checkpoint.{name}": CONTENTS
         for section in ("actor_rollout_ref.actor", "critic")

@@ -24,6 +24,8 @@ EXPONENT = re.compile(r"[-+]?\d[\d.]*[eE][-+]?\d+")
 OWN_MANAGER, MANAGER = "pkg://trainer.workers.reward_manager", "KitRewardManager"
 MANAGER_KEY = "reward.reward_manager.name"
 MODEL_PATHS = ("path", "tokenizer_path", "hf_config_path", "lora_adapter_path")  # of sections named model
+# What verl imports: of a module the name, of a class that of its module before it.
+MODULES, CLASSES = ("external_lib", "custom_backend_module"), ("agent_loop_manager_class", "checkpoint_callback_class")
 FILES = ("rollout.agent.agent_loop_config_path", "custom_reward_function.path", "custom_cls.path", "sampler.class_path")
 NO_SETTINGS = f"it has no settings: {yaml_file.RESTORE}"
 NOT_SETTINGS = ("defaults", "hydra")  # Hydra's own
@@ -146,6 +148,8 @@ def of_resolved(config: DictConfig, overrides: Sequence[str]) -> list[str]:
         faults.append(
             "actor_rollout_ref.actor.policy_loss.loss_mode=dro: it needs policy_loss.dro_beta, a number above 0"
         )
+    if config.distillation.enabled and not config.distillation.nnodes:
+        faults.append("distillation.enabled=true: it needs distillation.nnodes, machines for the teacher; leave it out")
     if validation.do_sample and not validation.temperature:
         faults.append(
             "actor_rollout_ref.rollout.val_kwargs.do_sample=true: at temperature 0 nothing is sampled; set "
@@ -163,11 +167,13 @@ def _of_paths(overrides: Sequence[str]) -> list[str]:
         section, _, name = key.rpartition(".")
         is_of_model = section.rpartition(".")[2] == "model" and name in MODEL_PATHS
         what = "folder" if is_of_model else "file" * key.endswith(FILES)
-        if what and text[:1] in ("/", ".", "~"):
+        if text in ("", "null"):
+            continue
+        if what and (text[:1] in ("/", ".", "~") or (what == "file" and "://" not in text)):
             path = expand_home(text)
             faults += [f"{values.short(word)}: there is no such {what}"] * bool(path_fault(path) or not path.exists())
-        elif name == "external_lib" and text not in ("", "null") and not _has_module(text):
-            faults.append(f"{values.short(word)}: there is no such module")
+        elif name in MODULES + CLASSES and not _has_module(text if name in MODULES else text.rpartition(".")[0]):
+            faults.append(f"{values.short(word)}: there is no such module" + ", as in module.Class" * (name in CLASSES))
     return faults
 
 

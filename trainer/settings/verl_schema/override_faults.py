@@ -40,9 +40,17 @@ def of_setting(key: str, value: object, known: Mapping[str, object], new: bool) 
         if key not in known and not _is_open(key):
             return [no_such(key, known)]
         lines = []
-    if not lines and isinstance(now, bool | int | float) and isinstance(value, str) and "${" not in value:  # the kit's
-        return [f"{key}={values.short(value)}: allowed: {'true or false' if isinstance(now, bool) else 'a number'}"]
+    if not lines and not _is_like(value, now):  # the kit's
+        what = "true or false" if isinstance(now, bool) else "a number"
+        return [f"{key}={values.short(values.text(value))}: allowed: {what}"]
     return lines
+
+
+def _is_like(value: object, now: object) -> bool:
+    """Whether a value may stand in the place of a number or a switch; what follows from others is looked at later."""
+    if not isinstance(now, bool | int | float) or value is None or (isinstance(value, str) and "${" in value):
+        return True
+    return isinstance(value, bool) if isinstance(now, bool) else type(value) in (int, float)
 
 
 def _of_composite(key: str, value: object) -> list[str]:

@@ -30,11 +30,6 @@ OPEN = (
     "reward.reward_kwargs",
     "actor_rollout_ref.rollout.custom",
 )
-# What ray.init takes of these, and config/device/*.yaml for a machine of several.
-OF_RAY = {
-    **dict.fromkeys(("num_cpus", "num_gpus", "object_store_memory", "_memory", "dashboard_port"), "int"),
-    **dict.fromkeys(("include_dashboard", "ignore_reinit_error", "log_to_driver", "local_mode"), "bool"),
-}
 
 
 @dataclass(frozen=True)
@@ -204,9 +199,7 @@ def kind_of(key: str) -> Kind:
         UnknownKeyError: there is none, neither in verl's files nor in its dataclasses.
     """
     if any(key == section or key.startswith(f"{section}.") for section in OPEN):
-        group, _, name = key.rpartition(".")
-        of_ray = OF_RAY.get(name) if group in ("ray_kwargs.ray_init", "ray_kwargs.node") else None
-        return Kind(frozenset({of_ray}), optional=True) if of_ray else ANY
+        return ANY
     node: Any = tree()
     kind, seen = Kind(section="*"), ""
     for part in key.split("."):

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from reward.support.nearest import did_you_mean
 from trainer.settings.knobs import in_range, range_in_words
+from trainer.settings.verl_schema import handed_on
 from trainer.settings.verl_schema.choices import choices, choices_of_items, knob_of, may_be_registered
 from trainer.settings.verl_schema.types import ANY, Kind, UnknownKeyError, kind_of
 
@@ -35,6 +36,7 @@ UNLIMITED = re.compile(r"clip|threshold|_clamp")  # infinity is no limit
 TEXTS = re.compile(r"(path|_dir|_file|_url|_class|_lib|\.dtype|\.tokenizer)$")
 NUMBERS = re.compile(r"[\d.]+([_,][\d.]+)*")
 CLASS = "._target_"  # of a group: the class of verl's that reads it
+DIGITS = re.compile(r"(project|experiment|served_model)_name$")  # texts that are often numbers
 SEVERAL = re.compile(r"_(files|modules)$|\.logger$")  # a text, or a list of them
 LONGEST = 80
 
@@ -50,13 +52,15 @@ def faults(key: str, value: object) -> list[str]:
     Raises:
         UnknownKeyError: there is no such setting.
     """
-    kind = _named(key, kind_of(key))
+    if fault := handed_on.fault(key, value):
+        return [fault]
+    kind = handed_on.kind(key) or _named(key, kind_of(key))
     if key.endswith(CLASS) and value != kind.default:
-        return [f"{key}={short(_text(value))}: it names the class of verl's that reads this group; leave it as it is"]
+        return [f"{key}={short(text(value))}: it names the class of verl's that reads this group; leave it as it is"]
     if isinstance(value, dict) and (kind.section or not kind.names):
         return [fault for name, entry in value.items() for fault in _of_entry(f"{key}.{name}", entry)]
     allowed = _allowed(key, kind, value) or _allowed_items(key, value)
-    return [f"{key}={short(_text(value))}: allowed: {allowed}"] if allowed else []
+    return [f"{key}={short(text(value))}: allowed: {allowed}"] if allowed else []
 
 
 def _named(key: str, kind: Kind) -> Kind:
@@ -81,7 +85,8 @@ def _of_entry(key: str, value: object) -> list[str]:
         return [f"{key}: {error.args[0]}"]
 
 
-def _text(value: object) -> str:
+def text(value: object) -> str:
+    """Return a value as it is typed."""
     return str(value).lower() if isinstance(value, bool) else "null" if value is None else str(value)
 
 
@@ -99,8 +104,10 @@ def _allowed(key: str, kind: Kind, value: object) -> str:
     if known and not isinstance(value, bool | list | dict):
         fits = _is_word(key, str(value), known) or may_be_registered(key)
         return "" if fits else nearest_word(str(value), known) + ", or null" * kind.optional
-    fits = any(_fits(name, key, kind, value) for name in kind.names)
-    return "" if fits else _description(key, kind, known)
+    if any(_fits(name, key, kind, value) for name in kind.names):
+        return ""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool) and "str" in kind.names
+    return _description(key, kind, known) + f"; for the text {value}, '\"{value}\"'" * is_number
 
 
 def _allowed_items(key: str, value: object) -> str:
@@ -129,7 +136,7 @@ def _fits(name: str, key: str, kind: Kind, value: object) -> bool:
     if name == "str":
         if isinstance(value, bool):
             return False
-        return isinstance(value, str | int | float) and not ("float" in kind.names and isinstance(value, int | float))
+        return isinstance(value, str) or (isinstance(value, int | float) and bool(DIGITS.search(key)))
     if name == "bool":
         return isinstance(value, bool) or (isinstance(value, int) and value in (0, 1))
     if name == "list":
