@@ -11,7 +11,7 @@ from reward.rules import RULES
 from reward.rules.rule import text
 from reward.support.errors import GroundTruthError
 from reward.support.nearest import nearest
-from reward.support.nesting import DEEP, MESSAGE, is_too_deep
+from reward.support.nesting import DEEP, MESSAGE, OF_TEXT, is_too_deep
 from reward.support.wording import json_kind, quoted, reason
 
 Row = dict[str, Any]
@@ -67,7 +67,7 @@ def extra(raw: Any, index: int, split: str, note: Note) -> Row:
         except RecursionError:
             raw = DEEP
         if is_too_deep(raw):
-            note("extra_info", MESSAGE)
+            note("extra_info", OF_TEXT)
             raw = None
     if raw is not None and not isinstance(raw, (dict, str)):
         note("extra_info", f"an object is wanted, not {json_kind(raw)}")
@@ -162,4 +162,4 @@ def note_truth_faults(row: Row, note: Note) -> None:
     except GroundTruthError as error:
         note("ground_truth", str(error).removeprefix("ground_truth "))
     except RecursionError:  # of a text that the rule reads as JSON
-        note("ground_truth", MESSAGE)
+        note("ground_truth", OF_TEXT)

@@ -11,7 +11,7 @@ from typing import Any
 from reward import custom, entry
 from reward.rules.rule import text
 from reward.support.errors import GraderFailed, GraderTimeout, RewardError
-from reward.support.nesting import MESSAGE, is_too_deep
+from reward.support.nesting import MESSAGE, OF_TEXT, is_too_deep
 from reward.support.secret import excerpt, scrub
 from reward.support.wording import json_kind
 from reward.zscore import ZScores
@@ -134,7 +134,7 @@ def score_line(line: bytes, score: Scorer, keys: tuple[str, ...] = ()) -> dict[s
         if not isinstance(row.get(name), str):
             return {**empty, "error": f"{name}: a text is wanted"}
     if not isinstance(row.get("extra_info") or {}, dict):
-        return {**empty, "error": f"extra_info: an object is wanted, not a {type(row['extra_info']).__name__}"}
+        return {**empty, "error": f"extra_info: an object is wanted, not {json_kind(row['extra_info'])}"}
     try:
         truth = text(row.get("ground_truth"))  # as the data of a run has it
         extra = dict(row.get("extra_info") or {})
@@ -145,7 +145,7 @@ def score_line(line: bytes, score: Scorer, keys: tuple[str, ...] = ()) -> dict[s
         late = float(isinstance(error, GraderTimeout))
         return {**empty, "timeout": late, "error": scrub(f"{type(error).__name__}: {error}")}
     except RecursionError:  # a text that the reward reads as JSON, most often
-        return {**empty, "error": f"ground_truth or extra_info: {MESSAGE}"}
+        return {**empty, "error": f"ground_truth or extra_info: {OF_TEXT}"}
     except Exception as error:  # of a stranger's function: told for the row, and the others go on
         return {**empty, "error": excerpt(f"the reward raised {error!r}", 500)}
     why = result.pop("why", "") or "unscored"

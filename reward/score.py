@@ -7,6 +7,7 @@ by which an interrupted run knows where to continue). z-scores go by all rows of
 until the last row is scored.
 """
 
+import codecs
 import hashlib
 import json
 import os
@@ -103,7 +104,8 @@ def done_before(out: Path, source: Path, identity: bytes) -> int:
 
 
 def _lines(stream: Any) -> Iterator[bytes]:
-    return (line for line in stream if line.strip())
+    lines = (line.removeprefix(codecs.BOM_UTF8) if not number else line for number, line in enumerate(stream))
+    return (line for line in lines if line.strip())
 
 
 def run(source: Path, out: Path, reward: Reward, say: Callable[[str], None]) -> Summary:

@@ -2,11 +2,13 @@
 
 import ast
 import contextlib
+import json
 import re
 
 # Curly quotes and full-width signs, as a word processor or a Chinese input method writes them.
 SIGNS = str.maketrans("\u201c\u201d\uff02\uff1a\uff0c\uff5b\uff5d\uff3b\uff3d", '""":,{}[]')
 CHINESE = re.compile(rb"(?:[\x00-\x7f]|[\xa1-\xf7][\xa1-\xfe])*.?", re.DOTALL)  # GB 2312; cut anywhere
+SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 LONGEST = 1 << 20  # bytes that are looked at
 
 
@@ -31,6 +33,14 @@ def meant(text: str) -> str:
             orjson.loads(plain)
             signs = " ".join(dict.fromkeys(sign for sign in part if ord(sign) in SIGNS))
             return f'bad JSON: {signs} are signs of an input method or a word processor; type " : , instead'
+    with contextlib.suppress(ValueError, RecursionError):
+        json.loads(part)  # which takes more than JSON has
+        what = (
+            "half of a character (\\ud800 to \\udfff alone)"
+            if SURROGATE.search(part)
+            else "a number that is infinite, or none (NaN)"
+        )
+        return f"bad JSON: it has {what}; take it out"
     with contextlib.suppress(SyntaxError, ValueError, MemoryError, RecursionError):
         if isinstance(ast.literal_eval(part), (dict, list)):
             return "bad JSON: it is Python's way to write a row; write JSON, as json.dumps does"

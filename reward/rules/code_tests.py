@@ -215,8 +215,10 @@ def _names(text: str, plan: dict[str, Any], entry: str | None, extra: Extra) -> 
     solution = next((str(extra[key]) for key in ("solution", "canonical_solution", "code") if extra.get(key)), "")
     read = f"{prompt(extra)} {extra.get('messages') or ''}"
     asked = {name for name in names - {*plan["of_solution"]} if not free_names.is_library(name)}
-    called = {source.function(node) for node in source.walk(ast.parse(text)) if isinstance(node, ast.Call)}
-    withheld = free_names.withheld_names(asked - {"candidate"}, called, entry or "", solution, read)
+    tree = ast.parse(text)
+    called = {source.function(node) for node in source.walk(tree) if isinstance(node, ast.Call)}
+    limits = instrument.tolerance_names(tree) - called
+    withheld = free_names.withheld_names(asked - {"candidate"}, called, limits, entry or "", solution, read)
     required = free_names.required_names(names, called, solution, read)
     return {"required": sorted(required - withheld), "withheld": sorted(withheld)}
 

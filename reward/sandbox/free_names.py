@@ -101,15 +101,18 @@ def required_names(names: set[str], called: set[str], solution: str, prompt: str
     return by_solution or by_prompt or names & called or names
 
 
-def withheld_names(names: set[str], called: set[str], entry: str, solution: str, prompt: str) -> set[str]:
+def withheld_names(
+    names: set[str], called: set[str], limits: set[str], entry: str, solution: str, prompt: str
+) -> set[str]:
     """Return the names that tests ask for, and that nothing says the code is to define: a tolerance, what is due.
 
     Code could choose it, and pass; without it the tests fail by themselves. Where neither a solution nor a prompt has
-    any of the names, and no function is asked for, the code may be to define all of them.
+    any of the names, and no function is asked for, the code may be to define all of them but tolerances.
 
     Args:
         names: what the tests take from outside and nobody gives them.
         called: those that they call: a plain word of the prompt may be a function's name.
+        limits: those that only say how large a difference may be.
         entry: the function that is asked for; may be empty.
         solution: the row's own solution; may be empty.
         prompt: what the code's author has read; may be empty.
@@ -123,7 +126,7 @@ def withheld_names(names: set[str], called: set[str], entry: str, solution: str,
         name for name in names & set(re.findall(r"\w+", prompt)) if name in called or not name.islower() or "_" in name
     }
     said |= names & {*re.findall(r"\w+", entry)}
-    return names - said if said or entry else set()
+    return names - said if said or entry else names & limits
 
 
 def bind_missing(code: str, space: dict[str, Any]) -> None:

@@ -31,6 +31,7 @@ SWALLOWED = "__swallowed__"  # where they make nothing of it
 ORDERED = "__ordered__"  # instead of a comparison by order, with the number of its operator in ``ORDERS``
 LOOPS = (ast.For, ast.AsyncFor, ast.While)
 ORDERS: tuple[type[ast.cmpop], ...] = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
+TOLERANCES = {"abs_tol", "rel_tol", "rtol", "atol", "rel", "abs", "delta", "places", "decimal"}
 # Of ``Tests``, in a plan.
 SETS = ("mentioned", "asked", "of_solution", "classes", "fallbacks", "called_at_top", "modules")
 
@@ -86,6 +87,20 @@ def _limit(left: ast.expr, right: ast.expr) -> int:
     """Return which side, 0 or 1, of ``abs(f(1) - 2) <= 1e-6`` says how large a difference may be; -1 for neither."""
     both = enumerate(((right, left), (left, right)))
     return next((side for side, (distance, limit) in both if _is_distance(distance) and not _is_distance(limit)), -1)
+
+
+def tolerance_names(tree: ast.Module) -> set[str]:
+    """Return the names that tests read only to say how large a difference may be: ``abs(f(1) - 2) < tol``."""
+    limits: list[ast.expr] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in ORDERS:
+            sides = node.left, node.comparators[0]
+            limits += [sides[side] for side in [_limit(*sides)] if side >= 0]
+        elif isinstance(node, ast.Call):
+            limits += [keyword.value for keyword in node.keywords if keyword.arg in TOLERANCES]
+    inside = {id(node) for limit in limits for node in ast.walk(limit)}
+    names = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
+    return {node.id for node in names if id(node) in inside} - {node.id for node in names if id(node) not in inside}
 
 
 def _is_distance(part: ast.expr) -> bool:

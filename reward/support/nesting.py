@@ -4,6 +4,7 @@ from typing import Any
 
 DEEPEST = 100  # lists and objects in one another
 MESSAGE = f"lists and objects are nested more than {DEEPEST} deep; flatten it, or write it as one text"
+OF_TEXT = f"as JSON its lists and objects are nested more than {DEEPEST} deep; flatten it"  # where it is one text
 
 
 def is_too_deep(node: Any) -> bool:

@@ -49,6 +49,13 @@ FILES: dict[str, bytes] = {
     "mmlu.jsonl": b'{"question": "a", "choices": 5, "answer": 1}\n',
     "squad.jsonl": b'{"question": "a", "context": "b", "answers": 5}\n',
     "preference.jsonl": b'{"chosen": 5, "rejected": 5}\n',
+    "infinite.jsonl": b'{"prompt": "a", "ground_truth": 1e999, "data_source": "math"}\n',
+    "deep_text.jsonl": b'{"prompt": "a", "ground_truth": "2", "data_source": "math", "extra_info": "'
+    + b'{\\"a\\":' * 500
+    + b"1"
+    + b"}" * 500
+    + b'"}\n',
+    "mark_alone.jsonl": b"\xef\xbb\xbf\n",
     "surrogate.jsonl": b'{"prompt": "\\ud800", "ground_truth": "2", "data_source": "math"}\n',
     "object.json": b'{\n "a": 1\n}\n',
     "number.json": b"5",
@@ -176,7 +183,12 @@ TYPED: tuple[tuple[str | tuple[str, ...], str], ...] = (
     ("check --data {f}/mmlu.jsonl", "mmlu.jsonl"),
     ("check --data {f}/squad.jsonl", "squad.jsonl"),
     ("check --data {f}/preference.jsonl", "preference.jsonl"),
-    ("check --data {f}/surrogate.jsonl", "surrogate.jsonl"),
+    ("check --data {f}/surrogate.jsonl", "half of a character"),
+    ("check --data {f}/infinite.jsonl", "a number that is infinite"),
+    ("check --data {f}/deep_text.jsonl", "nested more than 100 deep; flatten it"),
+    (("--dry_run", "--run_name", "\u200b"), "\\u200b"),
+    (("--dry_run", "--data", "\ufefftrain.json"), "\\ufefftrain.json"),
+    ("score {f}/mark_alone.jsonl", "there is nothing to score"),
     ("check --data {f}/object.json", "one JSON object"),
     ("check --data {f}/number.json", "a list of rows is wanted"),
     ("check --data {f}/text.json", "a list of rows is wanted"),

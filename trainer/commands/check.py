@@ -58,7 +58,7 @@ def _rehearsed(settings: Settings) -> str:
     """Return what was rehearsed of this configuration; empty where it cannot be composed, which is a failure above."""
     try:
         return record.line(settings)
-    except UserError:
+    except (UserError, OSError):
         return ""
 
 

@@ -28,6 +28,7 @@ TRAITS = {
 }
 UNPRINTABLE = {"Cc", "Zl", "Zp", "Cs"}  # Unicode's control characters, its own line ends, and halves of a character
 REORDERING = set("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")  # of right-to-left text
+INVISIBLE = set("\u00ad\u200b\u2060\ufeff")
 # What ./train.sh does.
 COMMANDS = {
     "": "train",
@@ -110,9 +111,9 @@ class Knob:
 
 def _text(text: str, lines: bool) -> str:
     """Return a text without characters that no name has, and that a terminal acts on; ``lines`` and tabs if allowed."""
-    wrong = {char for char in text if char in REORDERING or unicodedata.category(char) in UNPRINTABLE} - set(
-        "\n\t\r" * lines
-    )
+    wrong = {
+        char for char in text if char in REORDERING | INVISIBLE or unicodedata.category(char) in UNPRINTABLE
+    } - set("\n\t\r" * lines)
     if wrong:
         named = ", ".join(sorted(repr(char) for char in wrong))
         raise ValueError(f"it has characters that cannot be printed, {named}; take them out")

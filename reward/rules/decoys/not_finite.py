@@ -17,6 +17,7 @@ from reward.support.errors import GraderFailed
 if TYPE_CHECKING:
     from reward.sandbox.run import TestResult
 
+EQUAL_NAN = "equal_nan"  # lets a NaN equal a NaN, and does not say that one is due
 MARK = "NotFinite"  # in the reason of a pass (``tests_process/harness.py``)
 NAMES = "nan|inf|infinity|infty|isnan|isinf|isfinite|isneginf|isposinf|ninf|pinf"
 WORD = re.compile(rf"(?:^|[^a-z])(?:{NAMES})(?:[^a-z]|$)")
@@ -24,15 +25,22 @@ LOOSE = {"assert_array_less", "assert_"}  # of numpy.testing; its others take a 
 
 
 def verdict(passed: "TestResult", job: dict[str, Any]) -> "TestResult":
-    """Return the verdict about code that has passed, and returned what is not finite."""
+    """Return the verdict about code that has passed, and returned what is not finite.
+
+    Raises:
+        GraderFailed: only ``equal_nan=True`` lets a NaN pass, and no NaN is due.
+    """
     from reward.sandbox.run import run_tests
 
     if mentions_not_finite(job["tests"], job["setup"], job["helpers"]):
         return passed
     try:
-        return run_tests({**job, "finite": True})
+        again = run_tests({**job, "finite": True})
     except GraderFailed as error:
-        return replace(passed, passed=False, reason=str(error))
+        again = replace(passed, passed=False, reason=str(error))
+    if not again.passed and f"{EQUAL_NAN}=True" in job["tests"].replace(" ", ""):
+        raise GraderFailed(f"a NaN passes by {EQUAL_NAN}=True, and the tests have none for it to be equal to")
+    return again
 
 
 @lru_cache(maxsize=512)
@@ -52,5 +60,7 @@ def _is_word(node: ast.AST) -> bool:
         return ast.dump(node.left) in map(ast.dump, node.comparators)
     if isinstance(node, ast.Call) and function(node).startswith("assert_") and function(node) not in LOOSE:
         return True
+    if isinstance(node, ast.keyword) and node.arg == EQUAL_NAN:
+        return False
     name = getattr(node, "attr", getattr(node, "id", getattr(node, "arg", getattr(node, "name", None))))
     return isinstance(name, str) and WORD.search(name.lower()) is not None

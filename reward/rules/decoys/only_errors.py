@@ -5,9 +5,11 @@
 """
 
 import ast
+from collections.abc import Collection, Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from reward.sandbox.free_names import BUILTINS
 from reward.sandbox.source import Tests, forbids, function, is_check
 from reward.support.errors import GraderFailed
 
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from reward.sandbox.run import TestResult
 
 MARK = "OnlyErrors"  # in the reason of a pass (``tests_process/harness.py``)
+LOOKS = {"callable", "hasattr", "isinstance", "issubclass", "type", "id"}  # at a function as such
 REFUSED = "every call of the code's ends in an error, and the tests check results alone, where there are any"
 
 
@@ -32,11 +35,38 @@ def verdict(passed: "TestResult", job: dict[str, Any]) -> "TestResult":
 @lru_cache(maxsize=512)
 def looks_at_errors(tests: str, setup: str = "", helpers: str = "") -> bool:
     """Whether a check may be reached after an error: one beside an ``if``, ``raises``, ``raise``, ``assert False``."""
-    nodes = [*ast.walk(ast.parse(tests)), *Tests(tests, setup, helpers).nodes]
+    row = Tests(tests, setup, helpers)
+    nodes = [*ast.walk(ast.parse(tests)), *row.nodes]
+    functions = ({*row.asked} - LOOKS) & {
+        name for node in nodes if isinstance(node, ast.Call) for name in _functions_of(node)
+    }
     chosen = {id(inner) for node in nodes if isinstance(node, ast.If) for inner in ast.walk(node)}
     return any(
         isinstance(node, ast.Raise)
         or (isinstance(node, ast.Call) and ("aises" in function(node) or function(node) in ("exit", "fail")))
-        or (isinstance(node, ast.stmt) and is_check(node) and (forbids(node) or id(node) not in chosen))
+        or (
+            isinstance(node, ast.stmt)
+            and is_check(node)
+            and (forbids(node) or not (id(node) in chosen or _is_of_functions(node, functions)))
+        )
         for node in nodes
     )
+
+
+def _functions_of(call: ast.Call) -> Iterator[str]:
+    """Yield what a call calls, or hands on to be called: ``pool.submit(f, 1)``."""
+    name = function(call)
+    yield name
+    if name not in BUILTINS:
+        handed = [*call.args, *(keyword.value for keyword in call.keywords)]
+        yield from (part.id for part in handed if isinstance(part, ast.Name))
+
+
+def _is_of_functions(check: ast.stmt, functions: Collection[str]) -> bool:
+    """Whether a check looks at no result, but at the code's functions as such: ``assert callable(f)``."""
+    call = check.value if isinstance(check, ast.Expr) and isinstance(check.value, ast.Call) else None
+    nodes = [node for part in (call.args if call else [check]) for node in ast.walk(part)]
+    read = {node.id for node in nodes if isinstance(node, ast.Name)} - (BUILTINS - {*functions})
+    called = {function(node) for node in nodes if isinstance(node, ast.Call)}
+    of_them = (node.value for node in nodes if isinstance(node, ast.Attribute))
+    return read <= {*functions} and not (called & read or any(getattr(value, "id", "") in read for value in of_them))

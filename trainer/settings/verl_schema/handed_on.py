@@ -63,7 +63,7 @@ def fault(key: str, value: object) -> str:
     if key in ONLY and value in (False, 0):
         return f"{key}=false: allowed: {ONLY[key]}"
     group, _, name = key.rpartition(".")
-    names = next((names for ending, names in NAMES if re.search(f"(?:{ending})$", group)), ())
+    names: tuple[str, ...] = next((names for ending, names in NAMES if re.search(f"(?:{ending})$", group)), ())
     if group == RAY_INIT or (group == NODE and ray_arguments()):
         names = tuple(ray_arguments()) + (("runtime_env",) if group == RAY_INIT else ())
     if not names or name in names:
