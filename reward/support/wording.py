@@ -15,7 +15,7 @@ from reward.support.secret import scrub
 
 MOST = 80  # characters of a value that are shown
 LINE = 600  # characters of a line
-# Control characters, those that turn the direction of a line or are not seen, and lone surrogates, which no stream takes.
+# Control characters, those that turn a line round or are not seen, and lone surrogates, which no stream takes.
 UNPRINTABLE = re.compile(
     "[\x00-\x1f\x7f-\x9f\u00ad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060\u2066-\u2069\ud800-\udfff\ufeff]"
 )
