@@ -375,7 +375,6 @@ KEYS = {
     "ray_kwargs.ray_init.runtime_env.worker_process_setup_hook=null": "the kit sets this",
     f"{R}.custom.environment=banana": "take --env",
     f"{R}.custom.tools=calculator": "take --tools",
-    "trainer.v1.ppo_kit.audit=mine.py": "take --audit_fn",
     "custom_reward_function.path=mine.py": "verl does not read custom_reward_function any more; take --reward_fn",
     "reward_model.enable=true": "verl does not read reward_model any more; take --reward_model",
     "+reward_model.path=x": "verl does not read reward_model any more",

@@ -37,7 +37,6 @@ NAMES = ((PRECISION, ("param_dtype", "reduce_dtype", "buffer_dtype")),)
 KITS_OWN = {
     "actor_rollout_ref.rollout.custom.environment": "take --env",
     "actor_rollout_ref.rollout.custom.tools": "take --tools",
-    "trainer.v1.ppo_kit.audit": "take --audit_fn",
     f"{RAY_INIT}.runtime_env.worker_process_setup_hook": "it keeps strangers from the queue of samples; leave it",
 }
 # Switches that this trainer has no other side of.
