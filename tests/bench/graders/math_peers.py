@@ -45,12 +45,14 @@ RESPONSES = (
         "math-verify, with its own extraction",
         "from math_verify import parse, verify",
         "verify(parse('$' + asked[0] + '$'), parse(asked[1]))",
+        seconds=30,
     ),
     Peer(
         "mathruler, which reads boxes alone",
         "from mathruler.grader import extract_boxed_content, grade_answer",
         "grade_answer(extract_boxed_content(asked[1]), asked[0])",
         ("mathruler==0.1.0", "sympy", "pylatexenc", "tqdm"),
+        seconds=30,
     ),
 )
 

@@ -11,8 +11,8 @@ from typing import Any
 
 # A question is a line of JSON, its answer a number; what breaks is 0.
 LOOP = """
-import json, os, signal, sys
-out, write, leave, fork, wait = os.dup(1), os.write, os._exit, os.fork, os.waitpid
+import json, os, select, sys
+out, write, leave, fork, wait, kill_group = os.dup(1), os.write, os._exit, os.fork, os.waitpid, os.killpg
 os.dup2(2, 1)
 {setup}
 def judge(asked):
@@ -24,13 +24,18 @@ def judge_in_fork(asked):
     reader, writer = os.pipe()
     child = fork()
     if not child:
-        signal.alarm({seconds})
+        os.setsid()
         write(writer, repr(judge(asked)).encode())
         leave(0)
     os.close(writer)
-    wait(child, 0)
-    verdict = float(os.read(reader, 64) or 0)
+    # The limit is kept here: a grader takes alarms for itself, and its own processes keep the pipe open.
+    verdict = float(os.read(reader, 64) or 0) if select.select([reader], [], [], {seconds})[0] else 0.0
     os.close(reader)
+    try:
+        kill_group(child, 9)
+    except ProcessLookupError:
+        pass
+    wait(child, 0)
     return verdict
 for line in sys.stdin:
     write(out, b"%r\\n" % {judge}(json.loads(line)))
@@ -47,8 +52,8 @@ class Peer:
         verdict: an expression of ``asked``, the question, that is the grader's score.
         packages: what ``uv`` installs for it, in uv's cache; nothing: the kit's own environment is asked.
         paths: folders of the copies that it imports from.
-        seconds: each question is asked in a fork, with this time limit, where the grader may stall, or takes functions
-            of the interpreter away; 0: in one process.
+        seconds: each question is asked in a fork, which is killed after so long with all that it started, where the
+            grader may stall, or takes functions of the interpreter away; 0: in one process.
     """
 
     name: str
