@@ -209,8 +209,8 @@ def _asserts(tests: Any, fields: dict[str, Any], extra: Extra) -> dict[str, Any]
     }
 
 
-def _names(text: str, plan: dict[str, Any], entry: str | None, extra: Extra) -> dict[str, list[str]]:
-    """Return the names that the code is to define, and those that it must not (``free_names``)."""
+def _names(text: str, plan: dict[str, Any], entry: str | None, extra: Extra) -> dict[str, Any]:
+    """Return the names that the code is to define, those that it must not (``free_names``), and a library of its."""
     names = {*plan["asked"], *plan["of_solution"]} - free_names.BUILTINS
     solution = next((str(extra[key]) for key in ("solution", "canonical_solution", "code") if extra.get(key)), "")
     read = f"{prompt(extra)} {extra.get('messages') or ''}"
@@ -220,7 +220,8 @@ def _names(text: str, plan: dict[str, Any], entry: str | None, extra: Extra) -> 
     limits = instrument.tolerance_names(tree) - called
     withheld = free_names.withheld_names(asked - {"candidate"}, called, limits, entry or "", solution, read)
     required = free_names.required_names(names, called, solution, read)
-    return {"required": sorted(required - withheld), "withheld": sorted(withheld)}
+    library = source_faults.named_library(solution, read)
+    return {"required": sorted(required - withheld), "withheld": sorted(withheld), "library": library}
 
 
 @lru_cache(maxsize=512)

@@ -12,9 +12,9 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from reward.rules import number
+from reward.rules import choice, number
 from reward.rules.parsing import answer, last_line, main_number, number_words, units
-from reward.rules.parsing.latex import PERCENT, based, boxes, clean, equal_numbers, is_rounding, value, without_unit
+from reward.rules.parsing.latex import PERCENT, based, boxes, clean, equal_numbers, is_rounding, value
 from reward.rules.rule import Extra, Outcome, Rule
 from reward.support.errors import GroundTruthError
 from reward.support.wording import quoted
@@ -28,13 +28,6 @@ PHRASE = re.compile(
     r"\$?[\d.,]+(?: (?!and\b|or\b|to\b|times\b|plus\b|minus\b|over\b|out\b)[A-Za-z]{3,20}){1,3}"
     r"(?: \d[\d.,]*)? [A-Za-z .]+"
 )
-# A response that is one expression ('6-5i', 'x^2+1', '(1, 2)') and no words.
-EXPRESSION = re.compile(
-    r"(?=.*[A-Za-z(^\[{\u221a\u03c0\u00b2\u00b3])(?!.*=.*=)(?!.*(?<![A-Za-z])(?!(?:sqrt|pi|sin|cos|tan|log|ln|exp)(?![a-z]{2}))[A-Za-z]{2})"
-    r"[\w+*/^().,=\- \[\]{}\u221a\u03c0\u00b2\u00b3]{1,64}",
-    re.ASCII,
-)
-COLUMN = re.compile(r"\\begin\{[pb]?matrix\}([^&]{1,400})\\end\{[pb]?matrix\}")
 LAST_PERCENT = re.compile(r"\d(?:\\?%|\s?percent)[.*\s$]{0,6}\Z")
 SYMBOLS = re.compile(r"[\s*_]{0,8}[\u2600-\u27bf\U0001f300-\U0001faff\ufe0f]+\s*\Z")
 # '$11\sqrt{2}$, approximately 15.56'
@@ -42,21 +35,26 @@ APPROXIMATION = re.compile(
     r"(?<=[\d})$])[,;]? \(?(?:or |which is )?(?:approximately|approx\.?|about|roughly) "
     r"[\d.,$]{1,20}(?: [a-z]{1,12})?\)?\.?\Z"
 )
-INFINITY = frozenset(f"{sign}\u221e" for sign in ("", "+", "-", *number.MINUS))
-FINAL = re.compile(r".*(?:\b(?:is|are|equals|be|at)\s|[:=\u2208])", re.DOTALL)  # of a line, up to its last expression
+FINAL = re.compile(
+    r".*(?:\b(?:is|are|equals|be|at)\s|[:=\u2208是为])", re.DOTALL
+)  # of a line, up to its last expression
 OR = re.compile(r"[\s,]*\bor\b\s*")
 SUM = re.compile(r"(?<=\d) (?:\(\d[^()]*[-+*/=\u00d7][^()]*\)|as \d[^\n]*)\Z")  # how a number was reached
 LEAD = re.compile(r".*(?:\b(?:is|are|equals|be)|:|=)\s", re.DOTALL)  # what a sentence says before its answer
 ALTERNATIVE = re.compile(
     r"\b(?:or|and|not|nor|either|between|to|plus|minus|times|over)\b|[^\s\w.,;:!?%()'*\"\\-]", re.IGNORECASE
 )
-GLUED = re.compile("[\u00bc-\u00be\u2150-\u215e\u03c0\u221a\u00b2\u00b3]")  # to a number, as in 3\u00bd and 2\u03c0
 LETTER_ALONE = re.compile(r"(?<![A-Za-z])[B-HJ-Zb-z](?![A-Za-z])")
+JOINED = re.compile(r"\b(?:or|and)\b")
+GREEK = re.compile(
+    r"\\(?:alpha|beta|gamma|delta|theta|lambda|mu|phi|varphi|omega|sigma|rho|tau|psi|angle|Delta|overline)(?![A-Za-z])"
+)
+WORDS = re.compile(r"[A-Za-z][a-z]{2,}(?:[ -][A-Za-z][a-z]*){0,8}|[Nn]o")
+COMMA = re.compile(r"-?(?:\d{1,12},(?:\d{1,2}|\d{4,12})|0,\d{3})")  # of decimals
+CHOICE = re.compile(r"\(?([A-J])\)?")
 COMMAND = re.compile(r"\\[A-Za-z]+")
 MOST_SIDES = 8  # of an equation that is checked
 BLANK = re.compile(r"(?<!\w) +| +(?!\w)")  # all but those between words, or numbers
-# These letters are numbers to math-verify, and names in 'I = 3'.
-NAMED = re.compile(r"([Iie](?:_\{?\w{1,9}\}?)?) ?= ?([^=]+)")
 # A number and what it counts ('3/4 cups'), where the truth counts nothing.
 COUNTED = re.compile(
     r"(.*[\d})]) (?!(?:hundred|thousand|[mbtr]+illion|dozen|score|per|pi|half|halves|thirds?|fourths?|fifths?|quarters?"
@@ -94,13 +92,13 @@ def _last(text: str) -> str | None:
         text = last_line.ascii_signs(text)
         line = text.strip().rpartition("\n")[2]
         lead = FINAL.match(line)
-        wholes = (text.strip(), line[lead.end() :].strip().rstrip(".") if lead else "")
-        return next(filter(None, map(_expression, wholes)), None) or _number(text)
-    formula = formulas[-1]
-    if len(formulas) > 1 and OR.fullmatch(text, formulas[-2].end(), formula.start()):
+        wholes = (text.strip(), line[lead.end() :].strip().rstrip(".\u3002") if lead else "")
+        return next(filter(None, map(last_line.expression, wholes)), None) or _number(text)
+    formula = last_line.conclusion(text, formulas)
+    if len(formulas) > 1 and OR.fullmatch(text, formulas[-2].end(), formulas[-1].start()):
         return None
-    after = CURRENCY.sub("", text[formula.end() :])
-    return _number(after) or next(filter(None, formula.groups()), "").strip()
+    after = CURRENCY.sub("", text[formula.end() :]) if formula is formulas[-1] else ""
+    return _number(after) or last_line.content(formula)
 
 
 def _number(text: str) -> str | None:
@@ -111,16 +109,9 @@ def _number(text: str) -> str | None:
     return f"{readings[-1]}{'%' * bool(LAST_PERCENT.search(text))}"
 
 
-def _expression(text: str) -> str | None:
-    """A text that is one expression, without the unit behind it ('9 pi cm'); None where it is something else."""
-    if text in INFINITY:
-        return text
-    text = without_unit(text) if GLUED.search(text) else text
-    return text if len(text) > 1 and EXPRESSION.fullmatch(text) else None
-
-
 def _one(sentence: str) -> str:
     """The answer in a sentence: its one formula or number among words; the sentence where it is more than that."""
+    sentence = sentence.strip("`")
     text = SYMBOLS.sub("", SUM.sub("", CURRENCY.sub("", number_words.in_digits(last_line.ascii_signs(sentence)))))
     text = APPROXIMATION.sub("", text)
     if PHRASE.fullmatch(text):
@@ -132,13 +123,13 @@ def _one(sentence: str) -> str:
         if len(formulas) + len(numbers) != 1 or ALTERNATIVE.search(number.NUMBER.sub(" ", rest)):
             continue
         if formulas:
-            return next(filter(None, formulas[0].groups()), "").strip()
+            return last_line.content(formulas[0])
         if not LETTER_ALONE.search(number.NUMBER.sub(" ", rest)) and "\\" not in rest:
             end = numbers[0].end()
-            if not GLUED.match(rest, end) and (last := number.last(rest[:end])) is not None:
+            if not last_line.GLUED.match(rest, end) and (last := number.last(rest[:end])) is not None:
                 percent = "%" if PERCENT.match(rest, end) else units.unit_at(rest, end)
                 return f"{number.scaled(last, rest[end:])[-1]}{percent}"
-    return (lead and _expression(text[lead.end() :].strip())) or text
+    return (lead and last_line.expression(text[lead.end() :].strip())) or text
 
 
 def compare(truth: str, given: str) -> bool:
@@ -150,8 +141,19 @@ def compare(truth: str, given: str) -> bool:
     """
     if BLANK.sub("", truth) == BLANK.sub("", given):
         return True
-    truth = _row(truth) if given.startswith("(") else truth
-    if "=" in truth and (values := _unnamed(truth, given)) is not None:
+    if WORDS.fullmatch(truth) and WORDS.fullmatch(given):
+        return truth.casefold() == given.casefold()
+    truth = last_line.as_row(truth) if given.startswith("(") else truth
+    by_form = _compare_by_form(truth, given)
+    return _compare_values(truth, given) if by_form is None else by_form
+
+
+def _compare_by_form(truth: str, given: str) -> bool | None:
+    """Compare answers of several parts: signs, names, sides of an equation, items of a list; None for others."""
+    if last_line.PLUS_MINUS.search(given) or last_line.PLUS_MINUS.search(truth):
+        both = last_line.both_signs(truth), last_line.both_signs(given)
+        return compare(*both) if both != (truth, given) else _verify(truth, given)
+    if "=" in truth and (values := last_line.unnamed(truth, given)) is not None:
         return compare(*map(clean, values))
     if given_values := last_line.named(given):
         return _compare_named(truth, given_values)
@@ -159,11 +161,18 @@ def compare(truth: str, given: str) -> bool:
         return False  # a list; math-verify takes '2;2' for 2
     if "=" in given and (result := _equation(given)) != given:
         return result is not None and compare(truth, result)
+    return None
+
+
+def _compare_values(truth: str, given: str) -> bool:
+    """Compare two numerals, numbers or formulas."""
     if (numerals := (based(truth), based(given))) != (None, None):
         digits = [numeral[0] if numeral else text for numeral, text in zip(numerals, (truth, given), strict=True)]
         return digits[0] == digits[1] and (None in numerals or numerals[0] == numerals[1])
     if value(truth) and (counted := COUNTED.fullmatch(given)) and value(counted[1]):
         given = counted[1]
+    if COMMA.fullmatch(given) and value(truth):
+        given = given.replace(",", ".")
     percent = truth.endswith("%"), given.endswith("%")
     one, other = value(truth.rstrip("\\% ")), value(given.rstrip("\\% "))
     if one and other:
@@ -180,26 +189,11 @@ def compare(truth: str, given: str) -> bool:
     return _verify(truth.rstrip("\\% "), given.rstrip("\\% "))
 
 
-def _row(truth: str) -> str:
-    """A column as '(1, 2)'; another truth as it stands."""
-    column = COLUMN.fullmatch(truth)
-    return f"({', '.join(part.strip() for part in column[1].split(chr(92) * 2) if part.strip())})" if column else truth
-
-
 def _compare_named(truth: str, given: dict[str, str]) -> bool:
     """Whether 'a = 2, b = 3' equals a truth: name by name, or as a list where the truth names nothing."""
     if names := last_line.named(truth):
         return names.keys() == given.keys() and all(compare(names[name], given[name]) for name in names)
     return compare(truth, ", ".join(given.values()))
-
-
-def _unnamed(truth: str, given: str) -> tuple[str, str] | None:
-    """The values of two answers that name them alike, or of a truth that names its own and an answer that does not."""
-    one, other = NAMED.fullmatch(truth), NAMED.fullmatch(given)
-    if one and (other or "=" not in given):
-        names = [match[1].replace("{", "").rstrip("}") for match in (one, other or one)]
-        return (one[2], other[2] if other else given) if names[0] == names[1] else None
-    return None
 
 
 def _equation(text: str) -> str | None:
@@ -211,8 +205,9 @@ def _equation(text: str) -> str | None:
         or any(mark in text for mark in ("<", ">", "\\le", "\\ge", "\\in", "&"))
     ):
         return text
-    if any(not side or re.search(r"[A-Za-z]", COMMAND.sub("", side)) for side in sides):
-        return text  # 'x = 7': math-verify takes the last side
+    if any(not side or re.search(r"[A-Za-z]", COMMAND.sub("", GREEK.sub(" x", side))) for side in sides):
+        # Of 'x = 7' math-verify takes the last side, of a chain it does not.
+        return sides[-1] or text if len(sides) > 2 and not JOINED.search(text) else text
     if any(map(based, sides)):
         return sides[-1]  # '5 = 12_3': who converts is not checked
     equal = all(is_rounding(left, right) or compare(left, right) for left, right in itertools.pairwise(sides))
@@ -268,9 +263,12 @@ def score(response: str, ground_truth: Any, extra: Extra) -> float | Outcome:
     truth = expected_answer(ground_truth)
     readings = [(text, clean(text)) for text in finals(response) if len(text) <= answer.LONGEST]
     try:
-        return float(any(_equal(ground_truth, truth, *reading) for reading in readings if reading[1]))
+        right = any(_equal(ground_truth, truth, *reading) for reading in readings if reading[1])
     except pool.AnswerFault:
         return Outcome(0.0, timeout=True)
+    if not right and (letter := CHOICE.fullmatch(truth)) and not any("=" in text for text, _ in readings):
+        return choice.score(response, letter[1], {})  # of a set with choices: '故选 B', 'C. 5 cm'
+    return float(right)
 
 
 def _equal(ground_truth: Any, truth: str, text: str, given: str) -> bool:

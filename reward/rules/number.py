@@ -35,12 +35,13 @@ ASCII = str.maketrans(
 SEPARATORS = re.compile(r"[, '\u2019]")
 RAISED = str.maketrans("\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079\u207b", "0123456789-")
 SUPERSCRIPT = re.compile("[\u2070\u00b9\u00b2\u00b3\u2074-\u2079\u207b]+")
+DECIMAL_COMMA = re.compile(r"(?<=\d)\{,\}(?=(?:\d{1,2}|\d{4,64})(?!\d))|(?<=(?<!\d)0)\{,\}(?=\d)")
 LATEX = re.compile(r"(\{,\})|\\[,;! ]|\\(?=[$%])|\\(?:left|right|displaystyle)(?![a-z])")
 POWER = r"(?:\^|\*\*) ?(?:\{ ?[-+]?\d{1,9} ?\}|\(?[-+]?\d{1,9}\)?)"
 TEN = rf"(?:\*|\\times|\\cdot|x) ?10 ?{POWER}"
 # A whole or decimal number after a word that joins nothing to it, the last of the text.
 SIMPLE = re.compile(
-    r"(?:.*[A-Za-z,:;](?<!\bor)(?<!\band)(?<!\bto)(?<!\bnot)(?<!n't)(?<!\bbe)(?<!\bthan)"
+    r"(?:.*[A-Za-z,:;](?<!\bor)(?<!\band)(?<!\bto)(?<!\bnot)(?<!n't)(?<!\bbe)(?<!\bthan)(?<!\bmaybe)(?<!\bperhaps)"
     r"(?<!negative)(?<!Negative)(?<!\bminus)(?<!\bMinus) )?([-+]?\d+(?:\.\d+)?)"
     r"(?:[.!]?|[.!]? (?!is not\b|is wrong\b)[A-Za-z ]*[.!]?)\Z",
     re.DOTALL,
@@ -67,6 +68,7 @@ NUMBER = re.compile(
     rf"|(?<!\d)10(?=\^|\*\*)(?P<power>{POWER})"
     r"|(?:(?P<whole>\d+) {1,2}(?=\d+/\d))?(?P<over>\d+) ?/ ?(?P<under>\d+)(?!\d|[./]\d)"
     r"|(?P<european>\d{1,3}(?:\.\d{3})+,\d+|\d{1,3}(?:\.\d{3}){2,})(?![,.]?\d)"
+    r"|(?P<comma>(?<![\d,.])(?:\d{1,12},\d{1,2}|0,\d{3,12}))(?![\d,.]\d|\d)"
     r"|(?P<plain>(?:\d{1,3}(?:(?:,\d{3})+|(?:['\u2019]\d{3})+|(?: \d{3})+)(?!\d)|\d+)(?:\.\d+)?|(?<![\w.])\.\d+)"
     rf"(?P<ten>[eE][-+]?\d{{1,9}}(?!\w)| ?{TEN})?"
     r")"
@@ -78,7 +80,8 @@ JOINED_BEFORE = re.compile(
 JOINED_AFTER = re.compile(r"-\d|[/:,.] ?\d|\^|/ ?[a-z]\b|\*{1,2} ?\d|\\(?:pi|sqrt|frac)|!\w|[\u03c0\u221a]|i\b")
 # One of several guesses ('3 or 7'), a bound ('x < 5'), what is denied ('not 5', '5 is wrong').
 QUALIFIED_BEFORE = re.compile(
-    r"(?:\d\W{0,3}\b(?:or|and|to)\b\W{0,3}|\d\W{0,3}\bor [a-z] ?= ?|\d ?[或和到至] ?"
+    r"(?:\d\W{0,3}\b(?:or|and|to)\b(?: (?:maybe|perhaps|possibly|even))?\W{0,3}"
+    r"|\d\W{0,3}\bor [a-z] ?= ?|\d ?[或和到至] ?"
     r"|(?:\b(?:not|than)|n['\u2019]t) (?:be )?\W?|不是 ?"
     r"|(?:<=?|[\u2260\u2264-\u2267\u00b1]|!=|(?<![-=>])>=|\w >|\\(?:neq?|leq?|geq?|pm)) ?)$"
 )
@@ -165,6 +168,8 @@ def ascii_text(text: str) -> str:
         text = SUPERSCRIPT.sub(lambda power: f"^{power[0].translate(RAISED)}", text).translate(ASCII)
     if "^" in text:
         text = UNIT_POWER.sub("", text)
+    if "{,}" in text:
+        text = DECIMAL_COMMA.sub(".", text)
     return LATEX.sub(lambda match: "," if match[1] else "", text) if "\\" in text or "{" in text else text
 
 
@@ -191,6 +196,8 @@ def _plain(match: re.Match[str]) -> str:
         return f"1e{EXPONENT.search(match['power'])[0]}"  # type: ignore[index]
     if match["european"]:
         return match["european"].replace(".", "").replace(",", ".")
+    if match["comma"]:  # '3,5 Stunden'; a list of two would be no answer
+        return match["comma"].replace(",", ".")
     if match["plain"]:
         digits = SEPARATORS.sub("", match["plain"])
         digits = f"0{digits}" if digits.startswith(".") else digits

@@ -26,6 +26,26 @@ POLAR = re.compile(
     r"\A[\s*_\"]{0,8}(yes|no|true|false)[*_\"]{0,4}[,.;:!] (?!.*\b(?:yes|no|true|false|wait)\b)",
     re.IGNORECASE | re.DOTALL,
 )
+# 'Paris is the answer.', '**Neptune** would be my final answer'
+SUBJECT = re.compile(
+    r"(?:\A|[.!?:]\s|\n|\b(?:so|thus|therefore|hence),? )(?:so|thus|therefore|hence)?,? ?"
+    r"(?!(?:this|that|it|which|what|here|there|neither|none|nothing|no|not|who|if|whether)\b)"
+    r"([^\s.!?\n][^!?\n]{0,120}?),? (?:is|was|would be|must be|should be) (?:the|my|our) "
+    r"(?:(?:only|most|final|correct|right|best|likely|expected) ){0,3}answer\b",
+    re.IGNORECASE,
+)
+# 'The answer is Paris. Wait, no, it's Lyon.'
+REVISED = re.compile(
+    r"[.!?,\u2014\n] {0,2}(?:oh |hmm,? |oops,? )?(?:wait|actually|correction|scratch that|on second thought|sorry)\b"
+    r"[^\n]{0,80}?\b(?:it's|it is|it should be)"
+    r" (?!(?:not|the|an?|also|still|in|on|worth|correct|right|true|clear|important)\b)([^\n]{1,200})",
+    re.IGNORECASE,
+)
+EMPHASISED = re.compile(
+    r"[*_\"\u201c]{0,3}([^*_\"\u201c\u201d\n]{1,200}?)(?<! )(?:\*{1,2}|_{1,2}|[\"\u201d])(?=[\s,.;:!?(]|\Z)"
+)
+COPULA = re.compile(r"(?:です|である|となります|になります|입니다|이다|이에요|예요)\Z")
+EMOJI = re.compile("[\\s\u2600-\u27bf\U0001f300-\U0001faff\ufe0f]")
 LABEL = re.compile(r"\AA ?[:\uff1a]\s*")  # of a few-shot prompt
 # Typographic quotes, as TriviaQA's evaluation has them, are punctuation as well.
 QUOTES = str.maketrans(dict.fromkeys("\u2018\u2019\u00b4\u201c\u201d", "'"))
@@ -73,16 +93,34 @@ def finals(response: str) -> tuple[str, ...]:
     if final is None and (box := answer.boxed(end)):
         final = TEXT.sub(r"\1", box)
     if final is None:
-        sentence = next(answer.sentences(end), None)
+        sentence = _sentence(end)
         if sentence is not None:
-            bare = answer.bare(sentence)
-            emphasised, bold, _ = sentence.partition("**")  # '**Paris**, the capital of France': its first mark is gone
-            short = emphasised if bold and emphasised == emphasised.rstrip() else APPOSITION.sub("", bare)
+            sentence = _without_emoji(sentence)
+            bare = COPULA.sub("", answer.bare(sentence))
+            emphasised = EMPHASISED.match(sentence)  # '**Paris**, the capital of France': its first mark may be gone
+            short = emphasised[1] if emphasised else APPOSITION.sub("", bare)
             return tuple(dict.fromkeys((sentence, bare, short, *_polar(sentence))))
         final = LABEL.sub("", end.strip())
         if polar := _polar(final):
             return polar
-    return (final.rstrip("\u3002\uff01\uff1f"),)
+    return (_without_emoji(final).rstrip("\u3002\uff01\uff1f"),)
+
+
+def _without_emoji(text: str) -> str:
+    end = len(text)
+    while end and EMOJI.match(text[end - 1]):
+        end -= 1
+    return text[:end]
+
+
+def _sentence(end: str) -> str | None:
+    """The last sentence that states an answer, by 'the answer is X', by 'X is the answer', or by its correction."""
+    sentence = next(answer.sentences(end), None)
+    if sentence is None:
+        subjects = [match[1] for match in SUBJECT.finditer(end[-answer.LONGEST_STATEMENT :])]
+        return subjects[-1].strip(" ,") if subjects else None
+    revised = [*REVISED.finditer(end, max(end.rfind(sentence), 0))]
+    return answer.first_sentence(revised[-1][1]) if revised else sentence
 
 
 def _polar(text: str) -> tuple[str, ...]:

@@ -28,6 +28,7 @@ CHECK, BRANCH, FORBIDDEN = "check", "branch", "forbidden"  # a branch may raise 
 HANDLED = "__handled__"  # where they make something of an exception
 LOOPED = "__looped__"  # before a loop that checks something, and in it, with its number
 SWALLOWED = "__swallowed__"  # where they make nothing of it
+TRUTH = "__truth__"  # around what a check only asks the truth of
 ORDERED = "__ordered__"  # instead of a comparison by order, with the number of its operator in ``ORDERS``
 LOOPS = (ast.For, ast.AsyncFor, ast.While)
 ORDERS: tuple[type[ast.cmpop], ...] = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
@@ -168,6 +169,7 @@ def _noted(statement: ast.stmt, chosen: bool) -> list[ast.stmt]:
         if vacuous.cannot_fail(statement) and not chosen:
             return [statement]
         _count_items(statement)
+        _say_truth(statement)
         wanted = [_call(HANDLED)] * vacuous.wants_failure(statement)
         return [_guarded(statement, FORBIDDEN if forbids(statement) else CHECK), _call(CHECKED), *wanted]
     return [_call(CHECKED), _guarded(statement, BRANCH)] if may_raise(statement) else [statement]
@@ -190,6 +192,23 @@ def _count_items(statement: ast.stmt) -> None:
     if isinstance(check, ast.Call) and getattr(check.func, "attr", getattr(check.func, "id", "")) in TOTALS:
         check.args.insert(0, check.func)
         check.func = ast.Name(OVER_ITEMS, ast.Load())
+
+
+def _say_truth(statement: ast.stmt) -> None:
+    """Have a check that asks no more than whether a value is true tell what it is: any text passes ``assert f(1)``."""
+    if isinstance(statement, ast.Assert):
+        statement.test = _told(statement.test)
+    elif isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+        arguments = statement.value.args
+        if getattr(statement.value.func, "attr", "") == "assertTrue" and arguments:
+            arguments[0] = _told(arguments[0])
+
+
+def _told(value: ast.expr) -> ast.expr:
+    if isinstance(value, ast.BoolOp) and isinstance(value.op, ast.And):
+        value.values = [*map(_told, value.values)]
+    is_bare = isinstance(value, (ast.Call, ast.Name, ast.Attribute, ast.Subscript, ast.Await))
+    return ast.Call(ast.Name(TRUTH, ast.Load()), [value], []) if is_bare else value
 
 
 def _guarded(statement: ast.stmt, kind: str) -> ast.stmt:

@@ -42,6 +42,7 @@ class Asker(Protocol):
     """Who asks the code's process (``remote.Link``)."""
 
     errors: list[BaseException]  # of the code
+    defined: frozenset[str]  # names of the code's
 
     def operate(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Return the result of an operation there."""
@@ -61,6 +62,7 @@ class Objects:
 
     def __init__(self) -> None:
         self.link: Asker | None = None
+        self.library = ""  # whose objects the row's solution, or its prompt, says that the code returns
         self._by_number: dict[int, Any] = {}
         self._numbers: dict[int, int] = {}  # id -> number; the objects stay alive in ``_by_number``
         self.bases: dict[int, str] = {}  # id of a class -> name of what it is made of
@@ -180,5 +182,9 @@ def plain_container(owner: Any) -> Any:
 def trusted(name: str, owner: Any, *args: Any) -> Any:
     """Ask for what would measure an object: of a class that the tests name only."""
     if not OBJECTS.is_trusted(owner):
+        if OBJECTS.library and OBJECTS.link and type(owner).__name__ not in OBJECTS.link.defined:
+            raise OBJECTS.link.refuse(
+                f"the tests look into an object of {OBJECTS.library}, which does not cross to them"
+            )
         raise TypeError(f"{name}() of an object whose class the tests do not name")
     return operate(name, owner, *args)

@@ -1,6 +1,7 @@
 """Why tests cannot test any code, as far as their source shows: said before a launch, and where such tests pass."""
 
 import ast
+import re
 from collections.abc import Iterator
 
 from reward.sandbox import instrument, objects, reach, source, vacuous
@@ -111,6 +112,15 @@ def replaced(tests: Tests) -> str:
 def foreign(tests: Tests) -> str:
     """Return a library that tests import, and whose objects the two processes cannot hand to each other; or nothing."""
     return next((root for name in sorted(tests.modules) if (root := name.split(".")[0]) in LIBRARIES), "")
+
+
+def named_library(solution: str, read: str) -> str:
+    """Return the library of ``LIBRARIES`` that a row's solution imports, or that its prompt names; or nothing."""
+    roots = "|".join(sorted(LIBRARIES))
+    named = re.search(rf"^[ \t]*(?:import|from) ({roots})\b", f"{solution}\n{read}", re.MULTILINE)
+    if named is None:
+        named = re.search(rf"\b({roots})\b", read, re.IGNORECASE)
+    return named[1].lower() if named else "pandas" * ("DataFrame" in read)
 
 
 def derived(tests: Tests) -> str:

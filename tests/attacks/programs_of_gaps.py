@@ -5,6 +5,12 @@ from typing import Any
 
 Program = tuple[str, Any, dict[str, Any]]
 ATTACKS: dict[str, Program] = {
+    "no table, where the solution has one": (
+        "class A:\n    def __len__(self): return 2\ndef f(): return A()",
+        "assert len(f()) == 2",
+        {"solution": "import pandas as pd\ndef f(): return pd.DataFrame({'a': [1, 2]})"},
+    ),
+    "a text beside a value": ("def f(a, b): return 'x'", "assert f(1, 2)\nassert f(2, 3) == 5", {}),
     "gaps: given values tried": (
         "def f(g, xs):\n    for x in xs:\n        try: g(x)\n        except AssertionError: pass",
         "seen = []\ndef g(x):\n    assert x == 3\n    seen.append(x)\nf(g, [1, 2, 3, 4])\nassert seen == [3]",
@@ -164,6 +170,28 @@ NO_VERDICT: dict[str, Program] = {
         "async def f(x): raise ValueError",
         "import asyncio, inspect\nassert callable(f)\nasync def t():\n    for i, v in enumerate(await asyncio.gather(f(1), f(2), return_exceptions=True)):\n        if not isinstance(v, Exception): assert v == i + 2\nasyncio.run(t())",
         {},
+    ),
+    "only truth: a text": ("def f(a, b): return 'x'", "assert f(1, 2)", {}),
+    "only truth: the sum": ("def f(a, b): return a + b", "assert f(1, 2)\nassert f(2, 3)", {}),
+    "only truth: unittest": (
+        "def f(a, b): return 'x'",
+        "import unittest\nclass T(unittest.TestCase):\n    def test_it(self):\n        self.assertTrue(f(1, 2))",
+        {},
+    ),
+    "only truth: a name, and another": (
+        "def f(a, b): return 'x'",
+        "def test_it():\n    r = f(1, 2)\n    assert r and f(2, 2)",
+        {},
+    ),
+    "a table of pandas, as the solution has it": (
+        "import pandas as pd\ndef f(): return pd.DataFrame({'a': [1, 2]})",
+        "assert list(f()['a']) == [1, 2]",
+        {"solution": "import pandas as pd\ndef f(): return pd.DataFrame({'a': [1, 2]})"},
+    ),
+    "a table of pandas, as the prompt asks for it": (
+        "import pandas as pd\ndef f(): return pd.DataFrame({'a': [1, 2]})",
+        "assert len(f()) == 2",
+        {"messages": "Return a DataFrame of two rows."},
     ),
     "raises ValueError, tried": (
         "def f(g):\n    for i in range(10000):\n        try:\n            g(i)\n            return\n        except ValueError: pass",
@@ -357,6 +385,19 @@ HONEST: dict[str, Program] = {
         "def f(x):\n    f.calls += 1\n    raise ValueError\nf.calls = 0",
         "for i in range(2):\n    try: f(i)\n    except ValueError: pass\nassert f.calls == 2",
         {},
+    ),
+    "truth: a predicate": ("def f(n): return n > 1 and all(n % i for i in range(2, n))", "assert f(7)", {}),
+    "truth: a match, and none": (
+        "import re\ndef f(s): return re.match('a+$', s)",
+        "assert f('aa')\nassert not f('b')",
+        {},
+    ),
+    "truth: numpy's": ("import numpy as np\ndef f(a, b): return np.isclose(a, b)", "assert f(1.0, 1.0)", {}),
+    "truth: beside a value": ("def f(a, b): return a + b", "assert f(1, 2)\nassert f(2, 3) == 5", {}),
+    "the shape of a table": (
+        "import pandas as pd\ndef f(): return pd.DataFrame({'a': [1, 2]})",
+        "assert f().shape == (2, 1)",
+        {"solution": "import pandas as pd\ndef f(): return pd.DataFrame({'a': [1, 2]})"},
     ),
     "gaps: safe map assert": (
         "def f(g, xs):\n    out = []\n    for x in xs:\n        try: out.append(g(x))\n        except Exception: out.append(None)\n    return out",

@@ -4,6 +4,7 @@ What follows the last ``</think>`` is looked at alone. A statement ('the answer 
 and gives way to its own correction ('not 5 but 6'); its reasons ('because 3 + 4 = 7') are no part of it.
 """
 
+import json
 import re
 from collections.abc import Iterator
 from itertools import islice
@@ -13,21 +14,25 @@ LONGEST_STATEMENT = 2_048
 STATEMENTS = 16  # the last ones
 THOUGHT = "</think>"
 TAG = re.compile(r"<(/?)answer>", re.IGNORECASE)
+FIELDS = ("final_answer", "answer", "choice", "option", "label", "letter", "result")  # of a JSON object
 BOX = re.compile(r"\\f?boxed(?![A-Za-z])[ \t]*")
 # Every repetition is bounded or of one character class that what follows cannot match: time is linear in the length.
 SAID = re.compile(
     r"\banswers?[\"'*_`]{0,4}"
-    r"(?: (?:to|for|of|in) [a-z' ]{1,40}?)?"
+    r"(?: (?:to|for|of|in) [a-z' ]{1,40}?| (?:you|we)(?: are|['\u2019]re)? (?:looking for|seeking|want|need))?"
     r"(?: ?[\"'*_`]{0,4} ?[:=\uff1a]| (?:is|are|was|(?:should|would|must|will)(?: be)?)\b| (?=(?:is|was)n't\b))"
     r"|\banswer[*_ ]{0,8}(?=\r?\n)"
     r"|(?:答案|答复|答え|回答|解答|정답|답변|답|الإجابة|الجواب|إجابة)[*_ ]{0,4}"
-    r"(?:(?:应该|应当|应|就)?(?:是|为|為|选|選)|[:\uff1a】]|(?=不是|并非))"
-    r"|\b(?:antwort|respuesta|risposta|réponse|resposta|jawaban|jibu)[*_ ]{0,4}[:\uff1a]",
+    r"(?:(?:应该|应当|应|就)?(?:是|为|為|选|選)|[は은는:\uff1a】]|(?=不是|并非))"
+    r"|\b(?:antwort|respuesta|risposta|réponse|resposta|jawaban|jibu|ответ|antwoord|svar|cevap|odpowiedź|đáp án|उत्तर)"
+    r"(?: (?:final[ea]?|corre[ct]ta?|corretta|correcte|correct|juste|đúng|doğru|правильный))?"
+    r"[*_ ]{0,4}(?:[:\uff1a=\u2013\u2014]| (?:ist|lautet|est|es|é|è|is|är|là)\b)",
     re.IGNORECASE,
 )
 SAYING = (
     *("answer", "答案", "答复", "答え", "回答", "解答", "답", "정답", "الإجابة", "الجواب", "إجابة"),
-    *("antwort", "respuesta", "risposta", "réponse", "resposta", "jawaban", "jibu"),
+    *("antwort", "respuesta", "risposta", "réponse", "resposta", "jawaban", "jibu", "ответ", "antwoord", "svar"),
+    *("cevap", "odpowiedź", "đáp án", "उत्तर"),
 )
 FORMULA = r"\$\$[^$]+\$\$|\$[^$\n]+\$|\\\((?:(?!\\[()]).)+\\\)|\\\[(?:(?!\\[\[\]]).)+\\\]"
 SENTENCE_PART = re.compile(rf"{FORMULA}|(?P<end>\n|[。\uff01\uff1f]|[.!?](?=[\s*_\"')\]}}]|$))", re.DOTALL)
@@ -35,7 +40,8 @@ SENTENCE_END = re.compile(r"\n|[.!?](?=\s)|[。\uff01\uff1f]")
 # A model that was trained on prompts goes on with the next one; harnesses stop it there (lm-evaluation-harness's
 # `until`, Qwen2.5-Math's stop words), and this reads no further once an answer was given.
 NEXT_QUESTION = re.compile(
-    r"\n[ \t*#]{0,8}(?:(?:Question|Problem|Human|User|Instruction|Q)[*_]{0,2} ?:|(?:问题|题目) ?[:\uff1a])"
+    r"\n[ \t*#]{0,8}(?:(?:Question|Problem|Human|User|Instruction|Q)(?: [2-9])?[*_]{0,2} ?:"
+    r"|(?:问题|题目) ?[:\uff1a])"
 )
 ANSWERED = re.compile(rf"{BOX.pattern}|####|</answer>|{SAID.pattern}", re.IGNORECASE)
 JSON_VALUE = re.compile(r'\s{0,9}(?:"([^"\n]+)"|([^",}\[\]\n]+))\s{0,9}[,}]')
@@ -51,7 +57,12 @@ NOT_BUT = re.compile(
     r"(?:[,;\uff0c]? ?\b(?:but rather|but|rather)\b|[,;\uff0c]? ?而?是)(.+)",
     re.DOTALL | re.IGNORECASE,
 )
-DENIED = re.compile(r"(?:definitely |certainly |clearly )?(?:not\b|(?:is|was)n't\b|不是|并非)", re.IGNORECASE)
+NICHT_SONDERN = re.compile(
+    r"(?:nicht|pas|no|não|non|не)\b(.{1,400}?), ?(?:sondern|mais|sino|mas|ma|\u0430)\b(.+)", re.DOTALL | re.IGNORECASE
+)
+DENIED = re.compile(
+    r"(?:definitely |certainly |clearly )?(?:not\b|(?:is|was)n't\b|nicht\b|pas\b|не\b|不是|并非)", re.IGNORECASE
+)
 DOUBTED = re.compile(
     r"(?:n't|n\u2019t|\bnot) (?:think|believe|say|mean)(?: that)?(?: the)?(?: \w{1,12})? \Z"
     r"|\bdoubt(?: that)?(?: the)?(?: \w{1,12})? \Z|\b(?:wrong|incorrect) \Z"
@@ -148,14 +159,29 @@ def _end(response: str) -> str:
 
 
 def tagged(response: str) -> str | None:
-    """Return what the last ``<answer>`` tag holds."""
+    """Return what the last ``<answer>`` tag holds, or the field of a response that is a JSON object."""
     content, begin = None, None
     for tag in TAG.finditer(response):  # one pass: a response may be all opening tags
         if tag[1] and begin is not None:
             content, begin = response[begin : tag.start()].strip(), None
         elif not tag[1] and begin is None:
             begin = tag.end()
-    return content
+    return _field(response) if content is None else content
+
+
+def _field(response: str) -> str | None:
+    """The answer of a response that is one JSON object with such a field, in a fence or not."""
+    text = response.strip()
+    if not text.endswith(("}", "```")) or not text.startswith(("{", "```")):
+        return None
+    if text.startswith("```"):
+        text = text.partition("\n")[2].removesuffix("```").strip()
+    try:
+        record = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    value = next((record[key] for key in FIELDS if key in record), None) if isinstance(record, dict) else None
+    return str(value).strip() if isinstance(value, (str, int, float)) and not isinstance(value, bool) else None
 
 
 def boxed(response: str) -> str | None:
@@ -203,16 +229,16 @@ def sentences(response: str) -> Iterator[str]:
         after = response[statement.end() : statement.end() + LONGEST_STATEMENT]
         if statement[0].endswith('":') and (value := JSON_VALUE.match(after)):
             after = value[1] or value[2]
-        after = ELLIPSIS.sub("", after.lstrip(" \t\r\n*_:\uff1a")).lstrip()
-        sentence = ROUNDED.sub("", _sentence(after))
-        corrected = NOT_BUT.match(sentence)
+        after = ELLIPSIS.sub("", after.lstrip(" \t\r\n*_:\uff1a\uff0c、")).lstrip()
+        sentence = ROUNDED.sub("", first_sentence(after))
+        corrected = NOT_BUT.match(sentence) or NICHT_SONDERN.match(sentence)
         if corrected:
             sentence = corrected[2].strip()
         elif DENIED.match(sentence):
             continue
         revised = list(REVISED.finditer(response, statement.end(), statement.end() + LONGEST_STATEMENT))
         if revised:
-            yield _sentence(response[revised[-1].end() :][:LONGEST_STATEMENT])
+            yield first_sentence(response[revised[-1].end() :][:LONGEST_STATEMENT])
         elif sentence:
             yield sentence
 
@@ -245,8 +271,8 @@ def bare(sentence: str) -> str:
     return (sentence[: aside.start()] if aside else sentence).strip(" *_").rstrip(".。,;\uff0c").strip(" *_")
 
 
-def _sentence(text: str) -> str:
-    """The first sentence of ``text``; a point in a number, an abbreviation or a formula does not end it."""
+def first_sentence(text: str) -> str:
+    """Return the first sentence of ``text``; a point in a number, an abbreviation or a formula does not end it."""
     for part in SENTENCE_PART.finditer(text):
         if part["end"] is None or (part["end"] == "." and _goes_on(text, part.start())):
             continue

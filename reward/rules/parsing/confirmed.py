@@ -35,6 +35,8 @@ VERDICT = LetterPattern(
     r"(?i:((?:is )?(?:correct|true|right)|[\u2713\u2714\u2705])"
     r"|(?:is )?(?:incorrect|false|wrong)|[\u2717\u2718\u274c\u00d7])(?=[.;]?(?:\s|\Z))"
 )
+FIRST_CELL = re.compile(r"^ ?\| ?\**\(?([A-Z])\)?\** ?\| ?", re.MULTILINE)  # of a row of a table
+CELL = re.compile(r" ?\| ?")
 WORD_OF_VERDICT = re.compile(r"(?:correct|true|right|incorrect|false|wrong)\W*", re.IGNORECASE)
 
 
@@ -58,6 +60,7 @@ def by_verdicts(text: str, letters: str, choices: list[str]) -> str | None:
     """Return the one right choice of a text that judges two of them, or three where their texts are not known."""
     if any(WORD_OF_VERDICT.fullmatch(choice) for choice in choices):
         return None
+    text = CELL.sub(" - ", FIRST_CELL.sub(r"\1: ", text)) if "|" in text else text
     verdicts = [(match[1].upper(), bool(match[2])) for match in VERDICT.of(letters).finditer(text)]
     right = [letter for letter, is_right in verdicts if is_right]
     return right[0] if len(right) == 1 and len(verdicts) == len(dict(verdicts)) > 2 - bool(choices) else None

@@ -3,9 +3,20 @@
 import re
 
 from reward.rules import number
+from reward.rules.parsing.latex import without_unit
 
 # Between its brackets no other begins: else a response of brackets alone would take the square of its length.
-FORMULA = re.compile(r"\$\$?([^$]+)\$\$?|\\\(((?:(?!\\[()]).)+)\\\)|\\\[((?:(?!\\[\[\]]).)+)\\\]", re.DOTALL)
+FORMULA = re.compile(
+    r"\$\$?([^$]+)\$\$?|\\\(((?:(?!\\[()]).)+)\\\)|\\\[((?:(?!\\[\[\]]).)+)\\\]"
+    r"|\\begin\{(?:align|gather|equation)\*?\}((?:(?!\\begin\{).)+?)\\end\{(?:align|gather|equation)\*?\}",
+    re.DOTALL,
+)
+LINES = re.compile(r"\\(?:begin|end)\{(?:align|aligned|gather|gathered|split|equation)\*?\}")
+# 'for $x \neq 3$', 'where $k \in \mathbb{Z}$' say where the formula before them holds.
+CONDITION = re.compile(
+    r"(?:\b(?:for|where|if|when|with|provided(?: that)?)(?: all| any)?|其中|[,(]) ?\Z", re.IGNORECASE
+)
+OF_CONDITION = re.compile(r"\\neq?(?![a-z])|\\ne |\\in ?\\mathbb")
 # 'x = 1 or x = 2', '$x=1$ and $x=2$.' at the end of a line.
 ROOTS = re.compile(
     r"(?<![A-Za-z\d])([a-z])_?[\d\u2081-\u2089]? ?= ?[-+]?\d[\d./]{0,16}"
@@ -15,7 +26,7 @@ NUMBER = re.compile(r"(?<== )[-+]?[\d./]*\d|(?<==)[-+]?[\d./]*\d")
 ONE_FORMULA = r"(?:\$[^$\n]{1,64}\$|\\\((?:(?!\\[()]).){1,64}\\\))"
 # '$x=1$ 或 $x=3$'
 EITHER_ROOT = re.compile(
-    r"\$([a-z])(?:_\{?\d\}?)? ?= ?([^$=\n]{1,40})\$[ ,]{0,2}(?:或者?|or) ?"
+    r"\$([a-z])(?:_\{?\d\}?)? ?= ?([^$=\n]{1,40})\$[ ,]{0,2}(?:或者?|or|oder|ou|или|o) ?"
     r"\$\1(?:_\{?\d\}?)? ?= ?([^$=\n]{1,40})\$[\s.\u3002\uff0e]*\Z"
 )
 RATIO = re.compile(
@@ -29,15 +40,35 @@ ASSIGNMENTS = re.compile(
 )
 AND = re.compile(r",? and |, ?|[\uff0c、] ?| ?[和且] ?")
 CLOCK = re.compile(r"(?<![\d:])(\d{1,2}:\d\d ?[ap]\.?m)\.?[.*\s]*\Z", re.IGNORECASE)
+VALUE = r"-?\d{1,12}(?:[./]\d{1,9})?"
+# 'The solutions are 2, 3 and 5.'
+VALUES = re.compile(
+    rf"(?:\b(?:are|roots?|solutions?|zeros|values)|:|[是为]) ?({VALUE}(?:, {VALUE}){{0,8}}"
+    rf"(?:,? and |, | ?[\uff0c、和] ?){VALUE})[.*\s\u3002]*\Z"
+)
+AND_ELSEWHERE = r",? (?:and|und|et|y|e|и) | ?(?:[\uff0c、和与と와과]) ?"
 JOINED_FORMULAS = re.compile(
     rf"(?<!between )(?<!from ){ONE_FORMULA}(?:[,\uff0c、]? ?{ONE_FORMULA}){{0,4}}"
-    rf"(?:,? and | ?[\uff0c、和与] ?|(?<=\d\$), (?=\$(?:[a-z] ?= ?)?[\d-]))"
+    rf"(?:{AND_ELSEWHERE}|(?<=\d\$), (?=\$(?:[a-z] ?= ?)?[\d-]))"
     rf"{ONE_FORMULA}[.*\s。\uff0e]*\Z",
     re.IGNORECASE,
 )
 PLAIN_NUMBER = re.compile(r"-?[\d.,/]*\d")  # '$5$, $6$, $7$' is no 7
 TEN = re.compile("\u00d7 ?10([\u207b]?[\u2070\u00b9\u00b2\u00b3\u2074-\u2079]{1,3})")
 SIDES = re.compile(r"(?<![<>!:=\\])=(?!=)")
+COLUMN = re.compile(r"\\begin\{[pb]?matrix\}([^&]{1,400})\\end\{[pb]?matrix\}")
+# These letters are numbers to math-verify, and names in 'I = 3'.
+CONSTANT_NAMED = re.compile(r"([Iie](?:_\{?\w{1,9}\}?)?) ?= ?([^=]+)")
+PLUS_MINUS = re.compile(r"\\pm(?![A-Za-z])")
+NAME = re.compile(r"[A-Za-z](?:_\{?\w\}?)? ?= ?")
+# A response that is one expression ('6-5i', 'x^2+1', '(1, 2)') and no words.
+EXPRESSION = re.compile(
+    r"(?=.*[A-Za-z(^\[{\u221a\u03c0\u00b2\u00b3])(?!.*=.*=)(?!.*<[/A-Za-z])(?!.*(?<![A-Za-z])(?!(?:sqrt|pi|sin|cos|tan|log|ln|exp)(?![a-z]{2}))[A-Za-z]{2})"
+    r"[\w+*/^().,=<>\u2264\u2265\- \[\]{}\u221a\u03c0\u00b2\u00b3]{1,64}",
+    re.ASCII,
+)
+INFINITY = frozenset(f"{sign}\u221e" for sign in ("", "+", "-", *number.MINUS))
+GLUED = re.compile("[\u00bc-\u00be\u2150-\u215e\u03c0\u221a\u00b2\u00b3]")  # to a number, as in 3\u00bd and 2\u03c0
 
 
 def several(text: str) -> tuple[str, ...]:
@@ -52,16 +83,38 @@ def several(text: str) -> tuple[str, ...]:
         return (f"{either[2]}, {either[3]}",)
     if ratio := RATIO.search(line):
         return (f"{ratio[1]}:{ratio[2]}",)
+    if listed := VALUES.search(line):
+        return (", ".join(re.findall(VALUE, listed[1])),)
     if clock := CLOCK.search(line):
         return (clock[1],)
     joined = JOINED_FORMULAS.search(line)
     if joined is None:
         return ()
-    formulas = [next(filter(None, formula.groups()), "").strip() for formula in FORMULA.finditer(joined[0])]
+    formulas = [*map(content, FORMULA.finditer(joined[0]))]
     values = ", ".join(SIDES.split(formula)[-1] for formula in formulas)
     if named(", ".join(formulas)):
         values = ", ".join(formulas)
-    return (values,) if all(map(PLAIN_NUMBER.fullmatch, formulas)) else (values, formulas[-1])
+    # Of roots, as '$x_1 = 2$ and $x_2 = 5$', the last one alone is no answer.
+    names = [match[1][:1] for formula in formulas if (match := NAMED.fullmatch(formula))]
+    are_roots = len(names) == len(formulas) and len(set(names)) == 1
+    return (values,) if are_roots or all(map(PLAIN_NUMBER.fullmatch, formulas)) else (values, formulas[-1])
+
+
+def content(formula: re.Match[str]) -> str:
+    r"""What a formula says: the last line of several (``align``), without its marks."""
+    text = next(filter(None, formula.groups()), "").strip()
+    if formula[4] is None and not LINES.search(text):
+        return text
+    lines = [line.replace("&", "").strip() for line in LINES.sub("", text).split("\\\\")]
+    return next((line for line in reversed(lines) if line), "")
+
+
+def conclusion(text: str, formulas: list[re.Match[str]]) -> re.Match[str]:
+    r"""The last of the formulas of a text that is no condition (``for $x \neq 3$``) of the one before it."""
+    for before, formula in zip(reversed(formulas[:-1]), reversed(formulas), strict=False):
+        if not (OF_CONDITION.search(content(formula)) and CONDITION.search(text, before.end(), formula.start())):
+            return formula
+    return formulas[0]
 
 
 def named(text: str) -> dict[str, str] | None:
@@ -77,3 +130,34 @@ def ascii_signs(text: str) -> str:
         return text
     text = TEN.sub(lambda ten: f"*10^{ten[1].translate(number.RAISED)}", text)
     return text.translate(dict.fromkeys(map(ord, number.MINUS), "-"))
+
+
+def expression(text: str) -> str | None:
+    """Return a text that is one expression, without the unit behind it ('9 pi cm'); None where it is something else."""
+    if text in INFINITY:
+        return text
+    text = without_unit(text) if GLUED.search(text) else text
+    return text if len(text) > 1 and EXPRESSION.fullmatch(text) else None
+
+
+def both_signs(text: str) -> str:
+    r"""Return 'a \pm b' as 'a + b, a - b'."""
+    if len(PLUS_MINUS.findall(text)) != 1 or "," in text:
+        return text
+    text = NAME.sub("", text, count=1) if NAME.match(text) else text
+    return ", ".join(PLUS_MINUS.sub(sign, text).lstrip("+ ") for sign in "+-")
+
+
+def as_row(truth: str) -> str:
+    """Return a column as '(1, 2)'; another truth as it stands."""
+    column = COLUMN.fullmatch(truth)
+    return f"({', '.join(part.strip() for part in column[1].split(chr(92) * 2) if part.strip())})" if column else truth
+
+
+def unnamed(truth: str, given: str) -> tuple[str, str] | None:
+    """Return the values of two answers that name them alike, or of a truth that does and an answer that does not."""
+    one, other = CONSTANT_NAMED.fullmatch(truth), CONSTANT_NAMED.fullmatch(given)
+    if one and (other or "=" not in given):
+        names = [match[1].replace("{", "").rstrip("}") for match in (one, other or one)]
+        return (one[2], other[2] if other else given) if names[0] == names[1] else None
+    return None

@@ -15,13 +15,16 @@ CONNECTIVES = re.compile(
 SYMBOLS = str.maketrans(
     {"\u03c0": "\\pi ", "\u221e": "\\infty ", "\u2264": "\\le ", "\u2265": "\\ge ", "\u222a": "\\cup "}
     | {"\u221a": "\\sqrt ", "\u00d7": "\\times ", "\u00b7": "\\cdot ", "\u00f7": "/"}
-    | {"\u00b0": "^\\circ ", "\u2248": "\\approx "}
+    | {"\u00b0": "^\\circ ", "\u2248": "\\approx ", "\u2208": "\\in ", "\u00b1": "\\pm "}
     | dict.fromkeys(number.MINUS, "-")
 )
+COLOUR = re.compile(r"\\(?:text)?color ?\{[A-Za-z]{1,20}\}")
+PLAIN_SET = re.compile(r"\A(?:[A-Za-z] ?(?:\\in|=) ?)?\{([^{}\\]{1,200},[^{}\\]{1,200})\}\Z")
+ENGLISH = re.compile(r"[A-Za-z]{3,9}(?:[ -][A-Za-z]{3,9}){0,8}")
 SPACES = re.compile(r",\\! ?|\{ ?, ?\}")  # 1,\!234 and 1{,}234
 TEXT = re.compile(
     r"(?:\\text|\\mathrm|\\mbox|\\textbf|\\mathbf|\\textrm)\s*\{([^{}]*)\}"
-    r"|\\(?:!|,|;|:|quad|qquad|left|right|displaystyle|bf|rm|it|sf|big|Big|bigl|bigr)(?![A-Za-z])|~"
+    r"|\\[!,;:]|\\(?:quad|qquad|left|right|displaystyle|bf|rm|it|sf|big|Big|bigl|bigr)(?![A-Za-z])|~"
 )
 # An angle in degrees of a trigonometric function: \sin 15^\circ, \tan(45^\circ - 30^\circ), \cos^2 20^\circ.
 TRIGONOMETRIC = re.compile(
@@ -57,7 +60,9 @@ SYMBOL = re.compile(
 CHINESE_UNIT = re.compile(r"(?<=[\d)}]) ?[\u4e00-\u9fff]{1,6}\Z")
 CHINESE_NUMERAL = re.compile(r"[零一二三四五六七八九十百万亿兆半倍多余几约或和成折]|千(?![克米瓦赫卡帕伏焦])")
 SCALED = re.compile(rf"\A([-+]?\d[\d,]{{0,30}}(?:\.\d{{1,30}})?) ({'|'.join(number.SCALES)})\b")
-LISTED = re.compile(r"(?<=[\d)}\]])\s*,?\s(?:and|or)\s\s*(?=[-+\d(\\{\[])")
+LISTED = re.compile(
+    r"(?<=[\d)}\]])(?:\s*,?\s(?:and|or|und|oder|et|ou|y|и|или)\s| ?(?:或者?|和|、) ?)\s*(?=[-+\d(\\{\[])"
+)
 IMAGINARY = re.compile(r"(?<=\d) i(?![A-Za-z])")
 FUNCTION = re.compile(r"(?<![\\A-Za-z])(sqrt)\(([^()]*)\)")
 DECIMAL = re.compile(r"([-+]?) ?(?:(\d{1,3}(?:,\d{3})+|\d{1,3}(?: \d{3})+|\d+)?(\.\d+)?)")
@@ -128,6 +133,8 @@ def clean(latex: str) -> str:
     if not text.isascii():
         text = text.translate(SYMBOLS)
         text = text if text.isascii() else number.ascii_text(text)
+    text = number.DECIMAL_COMMA.sub(".", text) if "{,}" in text else text
+    text = COLOUR.sub("", text) if "color" in text else text
     text = SPACES.sub(",", text.replace("\\$", "").replace("$", "")).strip().rstrip(".").strip()
     text = (
         text.replace("\\dfrac", "\\frac")
@@ -153,6 +160,9 @@ def clean(latex: str) -> str:
     text = IMAGINARY.sub("i", PERCENT.sub("%", " ".join(text.split())))
     unit = None if text.isascii() else CHINESE_UNIT.search(text)
     text = text[: unit.start()] if unit and not CHINESE_NUMERAL.search(unit[0]) else text
+    if ENGLISH.fullmatch(text) and (read := number_words.in_digits(text)).isdigit():
+        text = read
+    text = PLAIN_SET.sub(r"\\{\1\\}", text)
     text = SCALED.sub(lambda match: f"{Decimal(match[1].replace(',', '')) * number.SCALES[match[2]]:f}", text)
     return FUNCTION.sub(r"\\sqrt{\2}", LISTED.sub(", ", WORDS.sub("", UNIT_FRACTION.sub(r" \1/\2", text))))
 

@@ -24,7 +24,8 @@ NO_SUBJECT = re.compile(
     r"\b(?:the|those|these|all|every|each|other|first|last|no|than|day|step)\s+\$?\Z|\A\W*\Z", re.IGNORECASE
 )
 REASON = re.compile(
-    r"(?<=[\w%)]),? (?:because|since|round(?:ing|ed) (?:up |down |off )?from)\b"
+    r"(?<=[\w%)]),? (?:because|since|round(?:ing|ed) (?:up |down |off )?from|versus|vs|compared (?:to|with)"
+    r"|as opposed to|instead of|rather than|up from|down from)\b"
     r"|(?<=\w), who (?:only )?(?:has|had|have|is|was|were)\b(?=[^=]*\Z)"
 )
 OUT_OF = re.compile(r" out of (?:the |those |all |his |her |their )?\$?")

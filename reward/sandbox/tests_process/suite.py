@@ -38,7 +38,7 @@ def run(job: dict[str, Any], link: Link) -> None:
         Unsupported: they tested nothing.
         BaseException: a test fails.
     """
-    plan = Plan.of(job)
+    plan, OBJECTS.library = Plan.of(job), job.get("library") or ""
     names, code = visible_names.load(plan, job, link)
     if plan.mentioned & randomness.NAMES:
         link.randomness = randomness.Randomness(numpy=bool({*plan.modules, *plan.asked} & {"np", "numpy"}))
@@ -55,6 +55,7 @@ def run(job: dict[str, Any], link: Link) -> None:
     space.update({"__builtins__": builtins, instrument.ENTERED: entered.add})
     space[instrument.CHECKED] = partial(count_check, checked, vacuous, entered)
     space |= {instrument.OVER_ITEMS: partial(over_items, vacuous, loops), instrument.ORDERED: compare_by_order}
+    space[instrument.TRUTH] = link.results.note_truth
     space |= {instrument.FAILED: failures.note, instrument.HANDLED: failures.forget_handled}
     space |= {instrument.SWALLOWED: failures.forget_swallowed, instrument.LOOPED: loops.note}
     space.update({name: value for name, value in code.items() if name in plan.asked})

@@ -12,6 +12,7 @@ class Results:
     def __init__(self) -> None:
         self.has_something = False
         self._has_empty = self._has_plain = False
+        self.has_other_truth = False  # a check asked only whether a value is true, and it was no bool
 
     def note(self, value: Any) -> None:
         """Note a result."""
@@ -20,6 +21,11 @@ class Results:
         self._has_empty |= is_empty
         self._has_plain |= is_plain
         self.has_something |= is_plain and not is_empty and (isinstance(value, Sized) or bool(value))
+
+    def note_truth(self, value: Any) -> Any:
+        """Note a value of which a check asks no more than whether it is true; return it."""
+        self.has_other_truth |= not isinstance(value, bool) and type(value).__name__ not in ("bool_", "bool")
+        return value
 
     def is_nothing(self) -> bool:
         """Whether all of it is empty: what is false, or an object, counts for neither."""
