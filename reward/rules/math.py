@@ -173,6 +173,8 @@ def _compare_values(truth: str, given: str) -> bool:
         given = counted[1]
     if COMMA.fullmatch(given) and value(truth):
         given = given.replace(",", ".")
+    elif COMMA.fullmatch(truth) and value(given):
+        truth = truth.replace(",", ".")
     percent = truth.endswith("%"), given.endswith("%")
     one, other = value(truth.rstrip("\\% ")), value(given.rstrip("\\% "))
     if one and other:
@@ -202,6 +204,7 @@ def _equation(text: str) -> str | None:
     if (
         not 2 <= len(sides) <= MOST_SIDES
         or "," in text
+        or any(side.count("{") != side.count("}") for side in sides)  # of a sum from k = 0
         or any(mark in text for mark in ("<", ">", "\\le", "\\ge", "\\in", "&"))
     ):
         return text

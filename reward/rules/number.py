@@ -257,7 +257,7 @@ def plain(text: str) -> str | None:
 def _read(truth: str) -> str | None:
     text = ascii_text(truth.strip())
     match = NUMBER.fullmatch(text) or NUMBER.fullmatch(text.rstrip("%$. "))
-    if match:
+    if match and not match["comma"]:  # '3,5' may be a list
         return _alone(text, match)
     try:
         return text if Decimal(text).is_finite() else None
