@@ -525,6 +525,17 @@ IN_VAIN = {
 
 # --- YAML files: what is replaced in which file of config/, by what, and what the refusal holds ---
 FILES = [
+    ("ppo.yaml", "environment: ${oc.env:", "environmen: ${oc.env:", "did you mean environment?"),
+    ("ppo.yaml", "max_turn_tokens: $", "max_turn_token: $", "did you mean max_turn_tokens?"),
+    ("ppo.yaml", "initializer_range: 1.0e-6", "initializer_range: small", "a number"),
+    ("ppo.yaml", "param_dtype: ${oc.env:DTYPE}", "param_dtype: {a: 1}", "bf16"),
+    ("ppo.yaml", "worker_process_setup_hook:", "worker_process_setup_hok:", "did you mean worker_process_setup_hook?"),
+    ("ppo.yaml", "    runtime_env:", "    runtime_en:", "did you mean runtime_env?"),
+    ("ppo.yaml", "${oc.create:${oc.decode:${oc.env:KIT_LOGGERS}}}", "[wand]", "did you mean wandb?"),
+    ("reward/composite.yaml", "composite: $", "composit: $", "did you mean composite?"),
+    ("reward/composite.yaml", "kind: composite", "kind: [composite]", "a text"),
+    ("reward/judge.yaml", "judge: $", "juge: $", "did you mean judge?"),
+    ("reward/function.yaml", "keys: $", "keys: 5 # $", "a list"),
     ("api_reward_config.yaml", "concurrency: 64", "concurrency: 010", "line 25: 010: write a decimal number"),
     ("api_reward_config.yaml", "concurrency: 64", "concurrency: 0x40", "line 25: 0x40: write a decimal number"),
     ("api_reward_config.yaml", "timeout: 60", "timeout: 1_0", "line 28: 1_0: write a decimal number"),

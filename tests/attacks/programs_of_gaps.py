@@ -666,6 +666,12 @@ HONEST: dict[str, Program] = {
 }
 # An error that the code may have led to: 0.
 LED_TO: dict[str, tuple[str, str]] = {
+    "gaps: format spec": ("def f(x): return 'x'", "assert f'{f(1):.2f}' == '1.00'"),
+    "gaps: format spec var": ("def f(x): return 'x'", "r = f(1)\nassert f'{r:.2f}' == '1.00'"),
+    "gaps: format width nested": ("def f(x): return 'x'", "n = f(3)\nassert f'{1:>{n}}' == '  1'"),
+    "gaps: format in helper": ("def f(x): return 'x'", "def show(v): return f'<{v:d}>'\nassert show(f(3)) == '<3>'"),
+    "gaps: format two": ("def f(x): return 5", "a = 1\nassert f'{a}{f(3)[0]:>3}' == '13'"),
+    "gaps: zip strict": ("def f(x): return [1]", "for a, b in zip(f(1), [1, 2], strict=True): assert a == b"),
     "gaps: registry of made": (
         "def f(n): pass",
         "class Node:\n    def __init__(self, v, next=None):\n        self.v = v\n        self.next = next\nnodes = []\ndef make(v):\n    n = Node(v)\n    nodes.append(n)\n    return n\nf(make(1))\nassert nodes[0].next.v == 2",

@@ -190,6 +190,7 @@ LISTS: dict[str, tuple[Reader, ...]] = {
         for section in ("actor_rollout_ref.actor", "critic")
         for name in ("save_contents", "load_contents")
     },
+    "trainer.logger": (listed("verl/utils/tracking.py", "supported_backend"),),
     "algorithm.rollout_correction.rollout_rs": (listed(CORRECTION, "SUPPORTED_ROLLOUT_RS_OPTIONS"),),
 }
 # Of these a module of the user's may register more.

@@ -17,7 +17,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from reward.support import yaml_file
 from reward.support.wording import expand_home, path_fault
-from trainer.settings.verl_schema import agent_loops, choices, types, values, vllm_arguments
+from trainer.settings.verl_schema import agent_loops, choices, handed_on, types, values, vllm_arguments
 from trainer.settings.verl_schema.override_faults import no_such
 
 EXPONENT = re.compile(r"[-+]?\d[\d.]*[eE][-+]?\d+")
@@ -80,13 +80,15 @@ def _of_group(group: yaml.MappingNode, prefix: str, loader: Any) -> Iterator[str
         if key in NOT_SETTINGS:
             continue
         try:
-            kind = types.kind_of(key)
+            kind = values.kind_by_name(key)
         except types.UnknownKeyError:
             yield f"line {line}: {no_such(key, _known())}"
             continue
-        if isinstance(node, yaml.MappingNode):
-            if kind is not types.ANY:
-                yield from _of_group(node, f"{key}.", loader)
+        if isinstance(node, yaml.MappingNode) and (fault := handed_on.fault(key, {})):
+            yield f"line {line}: {fault}"
+            continue
+        if isinstance(node, yaml.MappingNode) and (kind.section or not kind.names - {"dict"}):
+            yield from _of_group(node, f"{key}.", loader)
             continue
         value = loader.construct_object(node, deep=True)
         if isinstance(value, str) and node.style is None and EXPONENT.fullmatch(value):  # a number to OmegaConf

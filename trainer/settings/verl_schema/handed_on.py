@@ -4,7 +4,7 @@ import ast
 import functools
 import importlib.util
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from reward.support.nearest import did_you_mean
@@ -29,10 +29,21 @@ KINDS = (
     (r"\.min_num_params|\.log_val_generations|\.critic_warmup|\.gen_batch_size", WHOLE),
     (r"model\.lora\.rank|transfer_queue\.metrics\.port|custom\.max_turn_tokens", WHOLE),
     (r"\.override_config\.attn_implementation", TEXT),
+    (r"custom_reward_function\.reward_kwargs\.(composite|judge|kind|model|reward_fn)", TEXT),
+    (r"custom_reward_function\.reward_kwargs\.keys", TEXTS),
+    (r"\.override_config\.initializer_range", Kind(frozenset({"float"}), optional=True)),
+    (r"trainer\.logger", Kind(frozenset({"str", "list"}), items=TEXT)),
 )
 NULLABLE = ("data.gen_batch_size",)
 # The keys of a group that is read by name: any other is not read.
 NAMES = ((PRECISION, ("param_dtype", "reduce_dtype", "buffer_dtype")),)
+HOOK = "trainer.workers.queue_security.install"
+# Names in groups that take any other as well: one that is nearly such a name is a slip.
+SLIPS = (
+    (r"rollout\.custom", ("environment", "max_turn_tokens", "tools")),
+    (r"custom_reward_function\.reward_kwargs", ("composite", "judge", "keys", "kind", "model", "reward_fn")),
+    (r"ray_init\.runtime_env", ("env_vars", "py_executable", "py_modules", "worker_process_setup_hook", "working_dir")),
+)
 # What the kit puts there itself, and what to take.
 KITS_OWN = {
     "actor_rollout_ref.rollout.custom.environment": "take --env",
@@ -57,19 +68,26 @@ def kind(key: str) -> Kind | None:
 
 def fault(key: str, value: object) -> str:
     """Return why nobody reads the setting, or nobody but the kit may write it; empty where neither is so."""
-    if key in KITS_OWN and not (isinstance(value, str) and "${" in value):
+    if key in KITS_OWN and value != HOOK and not (isinstance(value, str) and "${" in value):
         return f"{key}: the kit sets this; {KITS_OWN[key]}"
     if key in ONLY and value in (False, 0):
         return f"{key}=false: allowed: {ONLY[key]}"
     group, _, name = key.rpartition(".")
-    names: tuple[str, ...] = next((names for ending, names in NAMES if re.search(f"(?:{ending})$", group)), ())
+    names = _of_group(NAMES, group)
     if group == RAY_INIT or (group == NODE and ray_arguments()):
         names = tuple(ray_arguments()) + (("runtime_env",) if group == RAY_INIT else ())
+    known = _of_group(SLIPS, group)
+    if name not in known and (slip := did_you_mean(name, known)):
+        return f"{key}: nobody reads it; {slip}"
     if not names or name in names:
         return ""
     hint = did_you_mean(name, names)
     reader = "ray.init" if group in (RAY_INIT, NODE) else "verl"
     return f"{key}: {reader} has no such setting" + f"; {hint}" * bool(hint)
+
+
+def _of_group(table: Sequence[tuple[str, tuple[str, ...]]], group: str) -> tuple[str, ...]:
+    return next((names for ending, names in table if re.search(f"(?:{ending})$", group)), ())
 
 
 @functools.cache

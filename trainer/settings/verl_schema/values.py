@@ -54,13 +54,22 @@ def faults(key: str, value: object) -> list[str]:
     """
     if fault := handed_on.fault(key, value):
         return [fault]
-    kind = handed_on.kind(key) or _named(key, kind_of(key))
+    kind = kind_by_name(key)
     if key.endswith(CLASS) and value != kind.default:
         return [f"{key}={short(text(value))}: it names the class of verl's that reads this group; leave it as it is"]
     if isinstance(value, dict) and (kind.section or not kind.names):
         return [fault for name, entry in value.items() for fault in _of_entry(f"{key}.{name}", entry)]
     allowed = _allowed(key, kind, value) or _allowed_items(key, value)
     return [f"{key}={short(text(value))}: allowed: {allowed}"] if allowed else []
+
+
+def kind_by_name(key: str) -> Kind:
+    """Return what a setting may hold, by verl's files or by how its code reads it.
+
+    Raises:
+        UnknownKeyError: there is no such setting.
+    """
+    return handed_on.kind(key) or _named(key, kind_of(key))
 
 
 def _named(key: str, kind: Kind) -> Kind:

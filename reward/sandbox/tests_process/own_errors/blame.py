@@ -72,6 +72,8 @@ def _node(tree: ast.AST, line: int | None, end: int | None, column: int | None, 
     ]
     if None in (line, end, column, last) or not spans:
         return None
+    if texts := [node for node in spans if isinstance(node, ast.JoinedStr)]:  # whose parts have its span, to 3.11
+        return texts[0]
     is_target = isinstance(getattr(spans[-1], "ctx", None), (ast.Store, ast.Del))
     if not is_target:
         return spans[-1]
