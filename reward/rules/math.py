@@ -52,6 +52,8 @@ GREEK = re.compile(
 WORDS = re.compile(r"[A-Za-z][a-z]{2,}(?:[ -][A-Za-z][a-z]*){0,8}|[Nn]o")
 COMMA = re.compile(r"-?(?:\d{1,12},(?:\d{1,2}|\d{4,12})|0,\d{3})")  # of decimals
 CHOICE = re.compile(r"\(?([A-J])\)?")
+NO_CHOICE = re.compile(r"=|\\ne|\u2260")
+LED = re.compile(r"(?:\\(?:text|textbf|mathrm|mathbf) ?\{)?\s?\(?[A-J]\)?(?![A-Za-z0-9])")
 COMMAND = re.compile(r"\\[A-Za-z]+")
 MOST_SIDES = 8  # of an equation that is checked
 BLANK = re.compile(r"(?<!\w) +| +(?!\w)")  # all but those between words, or numbers
@@ -264,12 +266,14 @@ def score(response: str, ground_truth: Any, extra: Extra) -> float | Outcome:
         GraderFailed, GraderTimeout: math-verify gives no verdict on the ground truth alone.
     """
     truth = expected_answer(ground_truth)
+    is_boxed = answer.boxed(response) is not None
     readings = [(text, clean(text)) for text in finals(response) if len(text) <= answer.LONGEST]
     try:
         right = any(_equal(ground_truth, truth, *reading) for reading in readings if reading[1])
     except pool.AnswerFault:
         return Outcome(0.0, timeout=True)
-    if not right and (letter := CHOICE.fullmatch(truth)) and not any("=" in text for text, _ in readings):
+    letter = None if right else CHOICE.fullmatch(truth)
+    if letter and not any(NO_CHOICE.search(text) or (is_boxed and not LED.match(text)) for text, _ in readings):
         return choice.score(response, letter[1], {})  # of a set with choices: '故选 B', 'C. 5 cm'
     return float(right)
 
