@@ -19,6 +19,7 @@ PHASES = {
     "policy_loaded": "actor and reference are loaded; starting vLLM",
     "ready": "everything is loaded; first validation",
 }
+GOES_ON = "everything is loaded; going on"  # a run that has made its first validation before
 SHOWN_EVENTS = ("judge", "audit", "checkpoint_waits", "network")  # events whose text a person should know
 # What a line of a step shows; a run without a critic, or without a KL penalty, has not all of it.
 SHOWN = {
@@ -99,7 +100,8 @@ class Progress:
             return
         self._move()
         if event.kind == "phase" and event.fields["name"] in PHASES:
-            self._enter(PHASES[event.fields["name"]])
+            name = event.fields["name"]
+            self._enter(GOES_ON if name == "ready" and self.steps else PHASES[name])
             self._tell(self.phase)
         elif event.kind in SHOWN_EVENTS:
             self._tell(str(event.fields["text"]))

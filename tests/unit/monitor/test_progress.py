@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+from reward.support import events
 from trainer.monitor.progress import Progress
 from trainer.runs.metrics_file import held_out
 
@@ -63,6 +64,17 @@ def test_alarms_are_told_as_they_come(tmp_path) -> None:
     (alarm,) = [line for line in lines if line.startswith("ALARM")]
     assert alarm.startswith("ALARM reward: every response of the last 5 steps had the reward 0")
     assert lines.index(alarm) == 6
+
+
+def test_a_run_that_goes_on_makes_no_first_validation(tmp_path) -> None:
+    for row, said in ((None, "everything is loaded; first validation"), (FULL, "everything is loaded; going on")):
+        if row is not None:
+            (tmp_path / "metrics.jsonl").write_text(json.dumps({"step": 1, "data": row}) + "\n")
+        lines: list[str] = []
+        progress = Progress(tmp_path, 40, lines.append)
+        events.append(progress.events, "driver", "phase", name="ready")
+        progress.follow()
+        assert [line.split("] ", 1)[1] for line in lines] == [said]
 
 
 def test_what_an_earlier_launch_measured_is_known_and_not_told_again(tmp_path) -> None:
