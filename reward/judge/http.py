@@ -7,13 +7,16 @@ decompressed; its JSON holds no number that overflows, and not more values than 
 import asyncio
 import json
 import math
+import select
 import ssl
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import urljoin, urlsplit
 from urllib.request import getproxies, proxy_bypass
+from weakref import WeakSet
 
 import aiohttp
 import certifi
+from aiohttp.connector import Connection
 from aiohttp.http import HttpProcessingError
 from yarl import URL
 
@@ -37,7 +40,11 @@ class BoundedResponse(aiohttp.ClientResponse):
     """A response that is read as far as the limit. aiohttp decompresses it in small parts."""
 
     async def read(self) -> bytes:
-        """Return the body; an error's as far as the limit."""
+        """Return the body, decompressed; an error's as far as the limit.
+
+        Raises:
+            RequestFailure: the body of a reply is longer than ``MOST``.
+        """
         if self._body is not None:
             return self._body
         content, most = bytearray(), MOST if self.status == 200 else MOST_OF_ERROR
@@ -55,6 +62,40 @@ class BoundedResponse(aiohttp.ClientResponse):
     def get_encoding(self) -> str:
         """Return UTF-8, as JSON has it: a charset in the header may be one that takes hours (punycode) or is none."""
         return "utf-8"
+
+
+class UnusableConnectionError(Exception):
+    """Nothing has been sent: the connection that is at hand is none to send on."""
+
+
+class Request(aiohttp.ClientRequest):
+    """A request that is sent on no kept connection of which there is something to read.
+
+    That is its end, or a second reply to the request before, which aiohttp takes for the reply to this one.
+    """
+
+    _kept: ClassVar[WeakSet[Any]] = WeakSet()  # protocols, one a connection, that have had a request
+
+    async def send(self, conn: Connection) -> aiohttp.ClientResponse:
+        """Send.
+
+        Raises:
+            UnusableConnectionError: there is something to read.
+        """
+        protocol = conn.protocol
+        if protocol in self._kept and (protocol is None or protocol.should_close or _is_readable(conn)):
+            raise UnusableConnectionError
+        self._kept.add(protocol)
+        return await super().send(conn)
+
+
+def _is_readable(conn: Connection) -> bool:
+    """Whether bytes or an end wait in the kernel, of which the loop has not told yet."""
+    if conn.transport is None:
+        return True
+    poll = select.poll()
+    poll.register(conn.transport.get_extra_info("socket"), select.POLLIN)
+    return bool(poll.poll(0))
 
 
 def session(endpoint: Endpoint, in_flight: int, timeout: float) -> aiohttp.ClientSession:
@@ -81,7 +122,8 @@ def session(endpoint: Endpoint, in_flight: int, timeout: float) -> aiohttp.Clien
 
     return aiohttp.ClientSession(
         connector=aiohttp.TCPConnector(limit=in_flight, ssl=_certificates()),
-        middlewares=(one_try, only_ours),
+        middlewares=(one_try, only_ours, on_usable_connection),
+        request_class=Request,
         response_class=BoundedResponse,
         cookie_jar=aiohttp.DummyCookieJar(),
         timeout=aiohttp.ClientTimeout(total=timeout),
@@ -114,6 +156,17 @@ async def one_try(request: aiohttp.ClientRequest, send: aiohttp.ClientHandlerTyp
         raise RequestFailure("bad_reply", f"a reply that is {response.content_type}, not JSON")
     read_json(body)
     return response
+
+
+async def on_usable_connection(
+    request: aiohttp.ClientRequest, send: aiohttp.ClientHandlerType
+) -> aiohttp.ClientResponse:
+    """Send, on the first connection that can be used; each that cannot has left the pool."""
+    while True:
+        try:
+            return await send(request)
+        except UnusableConnectionError:
+            continue
 
 
 def _refused(response: aiohttp.ClientResponse, body: bytes) -> RequestFailure:

@@ -186,7 +186,8 @@ def raw(head: bytes, part: bytes = b"", pause: float | None = None) -> Send:
     return send
 
 
-HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+KEPT = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+HEAD = KEPT + b"Connection: close\r\n"  # as is done: the next mode's request must not meet the end of this one's
 CHUNKED = HEAD + b"Transfer-Encoding: chunked\r\n\r\n"
 CHUNK = b"10000\r\n" + b" " * 65_536 + b"\r\n"
 ELSEWHERE = "http://127.0.0.2:9/v1/chat/completions"
@@ -245,7 +246,7 @@ RAW: dict[str, Mode] = {
     "1xx without end": (raw(b"", b"HTTP/1.1 102 Processing\r\n\r\n", 0.01), (*LOST, *TIMEOUT)),
     "no HTTP": (raw(b"SSH-2.0-OpenSSH_9.0\r\n"), LOST),
     "a status line of escapes": (
-        raw(b"HTTP/1.1 500 \x1b[2J\x1b]0;x\x07\r\nContent-Length: 0\r\n\r\n"),
+        raw(b"HTTP/1.1 500 \x1b[2J\x1b]0;x\x07\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"),
         (*LOST, "server_error"),
     ),
     "a status of 10 digits": (raw(b"HTTP/1.1 2000000000 OK\r\n\r\n"), LOST),

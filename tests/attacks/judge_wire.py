@@ -9,7 +9,7 @@ from typing import Any
 
 from aiohttp import web
 
-from tests.attacks.judge_modes import BAD, CHUNKED, GOOD, HEAD, LOST, NONE, TIMEOUT, Mode, Send, coded, fixed, raw
+from tests.attacks.judge_modes import BAD, CHUNKED, GOOD, HEAD, KEPT, LOST, NONE, TIMEOUT, Mode, Send, coded, fixed, raw
 from tests.support.judge_server import Asked
 
 QUOTED: dict[str, tuple[str, tuple[str, ...]]] = {
@@ -206,14 +206,14 @@ def wrong_sum(data: bytes) -> bytes:
 
 
 WIRE: dict[str, Mode] = {
-    "a second reply behind the first": (after(HEAD, HEAD + b"@@"), ANY),
-    "a second reply of another kind": (after(HEAD, b"HTTP/1.1 100 Continue\r\n\r\n" + HEAD + b"@@"), ANY),
-    "more than the length": (after(HEAD, b'{"score": 10}'), ANY),
+    "a second reply behind the first": (after(KEPT, KEPT + b"@@"), ANY),
+    "a second reply of another kind": (after(KEPT, b"HTTP/1.1 100 Continue\r\n\r\n" + KEPT + b"@@"), ANY),
+    "more than the length": (after(KEPT, b'{"score": 10}'), ANY),
     "early hints": (
-        raw(b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n" + HEAD + b"Connection: close\r\n\r\n@@"),
+        raw(b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n" + HEAD + b"\r\n@@"),
         ANY,
     ),
-    "100 and then the reply": (raw(b"HTTP/1.1 100 Continue\r\n\r\n" + HEAD + b"Connection: close\r\n\r\n@@"), ANY),
+    "100 and then the reply": (raw(b"HTTP/1.1 100 Continue\r\n\r\n" + HEAD + b"\r\n@@"), ANY),
     "another protocol": (raw(b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n\x81\x05hello"), ANY),
     "HTTP/1.0": (raw(b"HTTP/1.0 200 OK\r\nContent-Type: application/json\r\n\r\n@@"), GOOD),
     "HTTP/0.9": (raw(b"@@"), LOST),
@@ -246,7 +246,10 @@ WIRE: dict[str, Mode] = {
     "a status of letters": (raw(b"HTTP/1.1 2OO OK\r\n\r\n@@"), LOST),
     "a status of two digits": (raw(b"HTTP/1.1 20 OK\r\n\r\n@@"), (*LOST, "bad_request", "server_error")),
     "a status of zeros": (raw(b"HTTP/1.1 000 OK\r\n\r\n@@"), (*LOST, "bad_request", "server_error")),
-    "status 999": (raw(b"HTTP/1.1 999 OK\r\nContent-Length: 2\r\n\r\n{}"), ("server_error", *LOST, "bad_request")),
+    "status 999": (
+        raw(b"HTTP/1.1 999 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}"),
+        ("server_error", *LOST, "bad_request"),
+    ),
     "a status without words": (raw(b"HTTP/1.1 200\r\nContent-Type: application/json\r\n\r\n@@"), GOOD),
     "words of a megabyte": (raw(b"HTTP/1.1 200 " + b"O" * (1 << 20) + b"\r\n\r\n@@"), LOST),
     **{
@@ -278,7 +281,7 @@ WIRE: dict[str, Mode] = {
     "a coding of escapes": (coded("\u009b31m", lambda data: data), (*GOOD, *LOST)),
     "a coding of 5,000 letters": (coded("x" * 5_000, lambda data: data), (*GOOD, *LOST)),
     "a coding twice": (
-        raw(HEAD + b"Content-Encoding: identity\r\nContent-Encoding: gzip\r\nConnection: close\r\n\r\n@@"),
+        raw(HEAD + b"Content-Encoding: identity\r\nContent-Encoding: gzip\r\n\r\n@@"),
         (*GOOD, *LOST),
     ),
     "a content type twice": (
@@ -302,7 +305,7 @@ WIRE: dict[str, Mode] = {
     "the same length twice": (raw(HEAD + b"Content-Length: 2\r\nContent-Length: 2\r\n\r\n{}"), (*LOST, *BAD)),
     "a list of lengths": (raw(HEAD + b"Content-Length: 2, 2\r\n\r\n{}"), (*LOST, *BAD)),
     "a length of other digits": (raw(HEAD + "Content-Length: \u0662\r\n\r\n{}".encode()), (*LOST, *BAD)),
-    "100 lines of 100": (raw(b"HTTP/1.1 100 Continue\r\n\r\n" * 100 + HEAD + b"Connection: close\r\n\r\n@@"), ANY),
+    "100 lines of 100": (raw(b"HTTP/1.1 100 Continue\r\n\r\n" * 100 + HEAD + b"\r\n@@"), ANY),
     "a redirect by a meta tag": (fixed('<meta http-equiv="refresh" content="0;url=/">', kind="text/html"), BAD),
     "a redirect to itself": (fixed("@@", 307, Location=""), ("redirected", *BAD)),
     "a redirect to a script": (fixed("@@", 302, Location="javascript:alert(1)"), ("redirected",)),

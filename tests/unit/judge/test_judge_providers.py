@@ -1,16 +1,21 @@
 """The four providers through their real SDKs, against a server that speaks their protocols and fails on demand."""
 
 import asyncio
+import json
 import logging
+import threading
 import time
+from typing import Any
 
 import pytest
+from aiohttp import web
 
 from reward.judge import failures
 from reward.judge.failures import RequestFailure
 from reward.judge.providers import PROVIDERS, Endpoint, JudgeRequest, Reply, connect, faults_of_key
 from reward.judge.verdict import schema
-from tests.support.judge_server import KEY, JudgeServer, verdict
+from tests.attacks.judge_modes import KEPT
+from tests.support.judge_server import KEY, Asked, JudgeServer, verdict
 
 NAMES = list(PROVIDERS)
 OTHERS_KEY = "sk-of-the-provider-alone-0123456789"
@@ -133,6 +138,45 @@ def test_nobody_there(name) -> None:
     with pytest.raises(RequestFailure) as caught:
         asyncio.run(ask(server, name))
     assert caught.value.kind == "connection"
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("behind", [b"", KEPT + b"@@", b"{}"], ids=["its end", "another reply", "bytes"])
+@pytest.mark.parametrize("in_time", [True, False], ids=["seen by the loop", "not yet"])
+def test_a_kept_connection_with_something_to_read_is_not_used(name, behind, in_time) -> None:
+    """Its end would cost an attempt, and another reply would be the verdict on another response."""
+    sent, seen, tasks = threading.Event(), [], []
+
+    async def wire(_: Asked, request: web.Request, good: dict[str, Any]) -> web.StreamResponse:
+        seen.append(request.transport)
+        if len(seen) == 1:
+            other = json.dumps(good).replace("7", "10").encode()
+            tasks.append(asyncio.ensure_future(later(request.transport, other)))
+        return web.json_response(good)
+
+    async def later(transport: Any, other: bytes) -> None:
+        await asyncio.sleep(0.1)
+        transport.write(behind.replace(b"@@", b"Content-Length: %d\r\n\r\n" % len(other) + other))
+        if not behind:
+            transport.close()
+        await asyncio.sleep(0.1)
+        sent.set()
+
+    async def work(server: JudgeServer) -> list[str]:
+        provider = connect(Endpoint(name, "a-model", server.url(name), "JUDGE_API_KEY"), 5.0, 4)
+        try:
+            first = await provider.ask(REQUEST)
+            while in_time and not sent.is_set():
+                await asyncio.sleep(0.01)
+            sent.wait(10)  # the loop stands still
+            return [first.text, *[(await provider.ask(REQUEST)).text for _ in range(2)]]
+        finally:
+            await provider.close()
+
+    with JudgeServer(lambda *_: verdict(7), wire=wire) as server:
+        assert asyncio.run(work(server)) == [verdict(7)] * 3
+    assert seen[0] is not seen[1]
+    assert seen[1] is seen[2]  # a connection that is silent is kept
 
 
 @pytest.mark.parametrize("name", NAMES)
