@@ -3,10 +3,8 @@
 import hashlib
 import json
 import os
-import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +17,6 @@ from pyarrow.dataset import dataset
 from data import readers, rows, sources
 from data.faults import DataError, DataNotRead, Faults
 from reward.rules import no_rule
-from reward.support.redact import screen
 
 __all__ = ["DataError", "DataNotRead", "prepare", "row_count", "sample"]
 
@@ -183,7 +180,7 @@ def _scan(source: sources.DataSource, split: str, rules: bool, faults: Faults, w
     """Read all rows, note every fault, write what is right."""
     unknown: Counter[str] = Counter()
     index, batch = 0, []
-    with _progress(source) as advance:
+    with readers.progress(source.spec) as advance:
         for file, number, raw in _raw_rows(source, faults):
 
             def note(name: str, message: str, row: int = number, path: Path = file) -> None:
@@ -255,26 +252,6 @@ def _joined(prompt: Any) -> str:
     if isinstance(prompt, list):
         return "\x00".join(f"{message['role']}\x01{message['content']}" for message in prompt)
     return str(prompt)
-
-
-@contextmanager
-def _progress(source: sources.DataSource) -> Iterator[Callable[[int], None]]:
-    """Show rows read, on a terminal."""
-    if not sys.stderr.isatty():
-        yield lambda rows: None
-        return
-    from rich.console import Console
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-    columns = (
-        SpinnerColumn(),
-        TextColumn("{task.description}"),
-        TextColumn("{task.completed:,} rows"),
-        TimeElapsedColumn(),
-    )
-    with Progress(*columns, console=Console(file=screen(sys.stderr)), transient=True) as bar:
-        task = bar.add_task(f"reading {source.spec}", total=None)
-        yield lambda rows: bar.update(task, completed=rows)
 
 
 def sample(path: Path, count: int) -> list[dict[str, Any]]:

@@ -8,9 +8,11 @@ import gzip
 import io
 import json
 import re
+import sys
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
 from typing import IO, Any, cast
@@ -18,6 +20,7 @@ from typing import IO, Any, cast
 from data.faults import Faults
 from data.formats import text_faults
 from reward.support.nesting import MESSAGE
+from reward.support.redact import screen
 from reward.support.wording import json_kind, reason
 
 TEXT_FILES = (".json", ".jsonl", ".ndjson", ".csv", ".tsv")
@@ -235,3 +238,23 @@ def _parquet(file: Path, faults: Faults) -> Iterator[tuple[int, Row]]:
                 yield number, row
     except (pa.ArrowInvalid, OSError) as error:
         faults.add(str(file), None, "", f"not a parquet file: {reason(error)}")
+
+
+@contextmanager
+def progress(name: str) -> Iterator[Callable[[int], None]]:
+    """Show on a terminal how many rows of ``name`` have been read: what is yielded is told their number."""
+    if not sys.stderr.isatty():
+        yield lambda rows: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        TextColumn("{task.completed:,} rows"),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=Console(file=screen(sys.stderr)), transient=True) as bar:
+        task = bar.add_task(f"reading {name}", total=None)
+        yield lambda rows: bar.update(task, completed=rows)
