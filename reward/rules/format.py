@@ -83,7 +83,11 @@ def check_tags(ground_truth: Any, extra: Extra) -> None:
 
 
 def check_regex(ground_truth: Any, extra: Extra) -> None:
-    """Refuse a ground truth that is no regular expression."""
+    """Refuse a ground truth that is no regular expression.
+
+    Raises:
+        GroundTruthError: why it is none.
+    """
     try:
         re.compile(ground_truth)
     except (re.error, TypeError, RecursionError, OverflowError) as error:
@@ -91,7 +95,11 @@ def check_regex(ground_truth: Any, extra: Extra) -> None:
 
 
 def check_schema(ground_truth: Any, extra: Extra) -> None:
-    """Refuse a ground truth that is no JSON schema."""
+    """Refuse a ground truth that is no JSON schema.
+
+    Raises:
+        GroundTruthError: why it is none.
+    """
     from jsonschema import Draft202012Validator
     from jsonschema.exceptions import SchemaError
 

@@ -18,7 +18,7 @@ DIGITS = 100  # to which constants that are equal agree
 
 @cache
 def patch() -> None:
-    """Correct math-verify's grader."""
+    """Correct math-verify's grader: no solution decides nothing, and constants are equal only to ``DIGITS`` digits."""
     from math_verify import grader
 
     solve, numeric_eq = grader.solve, grader.sympy_numeric_eq

@@ -172,6 +172,9 @@ def estimate(
 
     ``whitened`` is of gae and reinforce alone: grpo is normalised by its groups. ``limit`` clips the advantages to
     [-limit, limit], after whitening. ``level``, of ``LEVELS``, and ``bootstrap`` (B, T) are of gae alone.
+
+    Raises:
+        ValueError: there is no such ``level``.
     """
     if level not in LEVELS:
         raise ValueError(f"gae_level {level!r}: there are {', '.join(LEVELS)}")

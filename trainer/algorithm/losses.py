@@ -61,7 +61,7 @@ class KLLoss:
     level: str
 
     def of(self, config: Any, model_output: Any, data: Any) -> torch.Tensor:
-        """Return the loss of a micro batch, without its weight."""
+        """Return the loss of a micro batch, a number without its weight; arguments as ``actor_loss`` has them."""
         tensors = data.select("response_mask", "ref_log_prob").to_padded_tensor()
         if self.kind == full_kl.FULL:
             kld = no_padding_2_padding(model_output["vocabulary_kl"], data)
@@ -76,7 +76,17 @@ class KLLoss:
 def actor_loss(
     config: Any, model_output: Any, data: Any, dp_group: Any = None, *, folder: str, kl_loss: KLLoss | None = None
 ) -> tuple[torch.Tensor, dict[str, Any]]:
-    """Return verl's ``ppo_loss`` and its metrics, and ``kl_loss``, with which ``config.use_kl_loss`` is off."""
+    """Return verl's ``ppo_loss`` and its metrics, and ``kl_loss``, with which ``config.use_kl_loss`` is off.
+
+    Args:
+        config: verl's ActorConfig.
+        model_output: nested tensors, one row a sequence: ``log_probs`` and, where they are wanted, ``entropy`` and
+            ``vocabulary_kl``.
+        data: the micro batch without padding, with what ``prepare`` and verl's ``ppo_loss`` read.
+        dp_group: of verl's, which has no use here.
+        folder: where a batch with a loss that is not finite is written.
+        kl_loss: the KL loss that verl has not.
+    """
     prepare(data)
     loss, metrics = verl_losses.ppo_loss(config, model_output, data, dp_group)
     if kl_loss is not None:

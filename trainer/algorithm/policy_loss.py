@@ -18,6 +18,9 @@ def token_losses(
 
     max(-A r, -A clip(r, 1 - low, 1 + high)) (arXiv 1707.06347); where A < 0 at most -A dual (arXiv 1912.09729). A
     ``dual`` of infinity is no dual clip.
+
+    Raises:
+        ValueError: ``dual`` is 1 or less.
     """
     if dual <= 1:
         raise ValueError(f"clip_ratio_c {dual}: the dual clip needs more than 1")

@@ -68,6 +68,9 @@ def normalise(
         running: the statistics of ``running``, which this adds to.
         shift: only subtract the mean.
         scale: only divide by the standard deviation.
+
+    Raises:
+        ValueError: there is no such ``norm``.
     """
     if norm == "none" or not counted.any():
         return rewards

@@ -111,7 +111,7 @@ class ArmoRM(SequenceClassification):
         return fill(model, dict(tensors(folder)), dtype, folder)
 
     def scores(self, model: Any, batch: PaddedBatch) -> torch.Tensor:
-        """The gated sum."""
+        """The gated sum, (B,)."""
         return model(batch.ids, batch.mask, batch.last, batch.marks)  # type: ignore[no-any-return]
 
 

@@ -66,7 +66,11 @@ class SequenceClassification:
         return Encoded(tuple(tokenizer(self.text(tokenizer, messages), add_special_tokens=False)["input_ids"]))
 
     def load(self, folder: Path, dtype: torch.dtype, trust_remote_code: bool) -> torch.nn.Module:
-        """Load with transformers' own class."""
+        """Load with transformers' own class.
+
+        Raises:
+            RewardModelError: weights are missing, which transformers would make up.
+        """
         from transformers import AutoModelForSequenceClassification
 
         model, report = AutoModelForSequenceClassification.from_pretrained(
@@ -78,7 +82,7 @@ class SequenceClassification:
         return model  # type: ignore[no-any-return]
 
     def scores(self, model: Any, batch: PaddedBatch) -> torch.Tensor:
-        """Logits at the last token; weighed, where there are weights.
+        """Logits at the last token, weighed where there are weights: (B,).
 
         Padding goes to the left for the forward pass, and no id counts as padding: transformers looks for the last id
         that is not ``pad_token_id``, and would go astray where that is the token that ends the last turn.

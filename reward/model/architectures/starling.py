@@ -102,7 +102,7 @@ class Starling(SequenceClassification):
         return fill(model, {renamed(name): tensor for name, tensor in tensors(folder)}, dtype, folder)
 
     def scores(self, model: Any, batch: PaddedBatch) -> torch.Tensor:
-        """``v_head`` at ``marks``; of the padding between the input and a mark beyond it, one token is enough.
+        """``v_head`` at ``marks``, (B,); of the padding between the input and a mark beyond it, one token is enough.
 
         Nothing attends to padding, so only its own position, 2,047 as a rule, and its id count.
         """

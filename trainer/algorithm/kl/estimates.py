@@ -29,7 +29,11 @@ ALIASES = {"k1": "kl", "k2": "mse", "k3": "low_var_kl"}  # verl's
 
 
 def penalty(log_prob: torch.Tensor, ref_log_prob: torch.Tensor, kind: str) -> torch.Tensor:
-    """Return the estimate of the KL of each token, (B, T), from the log-probabilities of the sampled tokens."""
+    """Return the estimate of the KL of each token, (B, T), from the log-probabilities of the sampled tokens.
+
+    Raises:
+        ValueError: ``kind`` is neither one of ``PENALTIES`` nor of ``ALIASES``.
+    """
     name = ALIASES.get(kind, kind)
     if name not in PENALTIES:
         raise ValueError(f"KL penalty {kind!r}: there are {', '.join(PENALTIES)}")
@@ -40,6 +44,9 @@ def charge(scores: torch.Tensor, kld: torch.Tensor, mask: torch.Tensor, coef: fl
     """Return the scores less ``coef`` times the KL; all (B, T), ``kld`` already masked.
 
     At ``token`` level each token pays its own, at ``sequence`` level the last token pays the sum of all.
+
+    Raises:
+        ValueError: there is no such ``level``.
     """
     if level == "token":
         return scores - coef * kld
@@ -54,7 +61,10 @@ def charge(scores: torch.Tensor, kld: torch.Tensor, mask: torch.Tensor, coef: fl
 
 
 def mean_per_sample(kld: torch.Tensor, mask: torch.Tensor) -> float:
-    """Return the mean over the samples of the mean over their tokens; samples without tokens take no part."""
+    """Return the mean over the samples of the mean over their tokens, both (B, T), in nats.
+
+    Samples without tokens take no part.
+    """
     counted = mask.bool().any(dim=-1)
     return float(masked_mean(kld, mask=mask, axis=-1)[counted].mean(dim=0).item()) if counted.any() else 0.0
 
@@ -117,7 +127,17 @@ class AdaptiveKL:
 
 
 def controller(kind: str, coef: float, target: float, horizon: float) -> Controller:
-    """Return the controller of ``kind``: ``fixed`` or ``adaptive``."""
+    """Return the controller of ``kind``: ``fixed`` or ``adaptive``.
+
+    Args:
+        kind: its name.
+        coef: the weight to begin with.
+        target: KL in nats a token that ``adaptive`` steers to.
+        horizon: samples in which it does so.
+
+    Raises:
+        ValueError: there is no such ``kind``.
+    """
     if kind == "fixed":
         return FixedKL(coef)
     if kind == "adaptive":
