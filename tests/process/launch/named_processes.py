@@ -1,6 +1,7 @@
 """Processes that are called as those of a run, and what their stacks say."""
 
 import os
+import signal
 import subprocess
 import sys
 import textwrap
@@ -34,7 +35,6 @@ def running(*codes: tuple[str, str], keep: Sequence[int] = ()) -> Iterator[list[
     try:
         for process in made:
             assert process.stdout is not None and process.stdout.readline() == b"ready\n"
-        time.sleep(1.5)
         yield [psutil.Process(process.pid) for process in made]
     finally:
         for process in made:
@@ -42,7 +42,22 @@ def running(*codes: tuple[str, str], keep: Sequence[int] = ()) -> Iterator[list[
             process.communicate()
 
 
-def examined(processes: list[psutil.Process]) -> tuple[diagnosis.Diagnosis, list[str]]:
-    taken = stacks.take(processes, NOWHERE)
-    assert [each.fault for each in taken] == [""] * len(processes)
-    return diagnosis.find(taken), diagnosis.where(taken)
+def examined(processes: list[psutil.Process], cause: str) -> tuple[diagnosis.Diagnosis, list[str]]:
+    """Look until ``cause`` is told: a busy machine takes its time to bring the processes to where they hang."""
+    deadline = time.monotonic() + 60
+    while True:
+        taken = stacks.take(processes, NOWHERE)
+        found = diagnosis.find(taken)
+        if (cause in found.cause and not any(each.fault for each in taken)) or time.monotonic() > deadline:
+            assert [each.fault for each in taken] == [""] * len(processes)
+            assert cause in found.cause
+            return found, diagnosis.where(taken)
+        time.sleep(0.2)
+
+
+def stop(process: psutil.Process) -> None:
+    """Stop a process, and wait until it stands."""
+    process.send_signal(signal.SIGSTOP)
+    deadline = time.monotonic() + 30
+    while process.status() != psutil.STATUS_STOPPED and time.monotonic() < deadline:
+        time.sleep(0.01)
