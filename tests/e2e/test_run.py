@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from data import arith
-from tests.process.launch.test_secrets import CANARIES, TALKATIVE, assert_nothing_leaks
+from tests.support.canaries import CANARIES, TALKATIVE, assert_nothing_leaks
 from tests.support.command import footprint, left_behind, metrics, train_sh
 from tests.support.listening import Attack, attacked
 from trainer import ROOT

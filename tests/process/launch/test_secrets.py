@@ -1,7 +1,5 @@
 """Secrets of the environment: in no file, log or console of the kit's, in whatever form they are printed."""
 
-import base64
-import html
 import json
 import os
 import stat
@@ -9,46 +7,13 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from urllib.parse import quote, quote_plus
 
 import pytest
 
-from reward.judge.failures import RequestFailure
-from reward.support import redact, secret
-from tests.attacks import secret_names
-from tests.support.command import Result, train_sh
+from reward.support import redact
+from tests.support.canaries import CANARIES, assert_nothing_leaks, leaks
+from tests.support.command import train_sh
 
-# Set under names of all kinds; a space, quotes and characters that URLs, JSON and HTML write in other ways.
-CANARIES = {
-    "OPENAI_API_KEY_2": "canary-one-7f3a91",
-    "DB_PASS": "canary+two/8b==",
-    "MY_CREDENTIALS": 'canary "three" & four',
-    "AWS_SESSION": "canary\\five'six",
-    "SENTRY_DSN": "https://canaryuser:canary-seven-99@sentry.example/4",
-    "SLACK_WEBHOOK_URL": "https://hooks.example/canary/eight/T0B0",
-    "SERVICE_AUTH": "Bearer canary.nine-long.enough",
-    "SESSION_COOKIE": "sid=canary10abcdefgh",
-    "TLS_PRIVATE_KEY": "-----BEGIN KEY-----\ncanaryelevenAAAABBBB\ncanarytwelveCCCCDDDD\n-----END KEY-----",
-    "GOOGLE_CREDENTIALS_JSON": '{"private_key": "canary13-in-json-leaf"}',
-    "AZURE_STORAGE_CONNECTION_STRING": "AccountName=kit;AccountKey=canary14AbCd+/==;Suffix=x",
-    "HTTPS_PROXY_OF_US": "http://kit:canary15-pass@proxy.example:3128",  # no secret's name, and a password inside
-    "UNICODE_SECRET": "canary-ünf-16-ключ",
-}
-PARTS = {
-    "OPENAI_API_KEY_2": ["canary-one-7f3a91"],
-    "DB_PASS": ["canary+two/8b=="],
-    "MY_CREDENTIALS": ['canary "three" & four'],
-    "AWS_SESSION": ["canary\\five'six"],
-    "SENTRY_DSN": ["canary-seven-99"],
-    "SLACK_WEBHOOK_URL": ["/canary/eight/T0B0"],
-    "SERVICE_AUTH": ["canary.nine-long.enough"],
-    "SESSION_COOKIE": ["sid=canary10abcdefgh"],
-    "TLS_PRIVATE_KEY": ["canaryelevenAAAABBBB", "canarytwelveCCCCDDDD"],
-    "GOOGLE_CREDENTIALS_JSON": ["canary13-in-json-leaf"],
-    "AZURE_STORAGE_CONNECTION_STRING": ["canary14AbCd+/=="],
-    "HTTPS_PROXY_OF_US": ["canary15-pass"],
-    "UNICODE_SECRET": ["canary-ünf-16-ключ"],
-}
 BROKEN = """
 import json, os, subprocess
 def compute_score(data_source, solution_str, ground_truth, extra_info=None):
@@ -57,117 +22,6 @@ def compute_score(data_source, solution_str, ground_truth, extra_info=None):
     raise RuntimeError("cannot reach the service with " + " ".join(
         f"{os.environ[name]} {os.environ[name]!r} {json.dumps(os.environ[name])}" for name in NAMES))
 """.replace("NAMES", repr(sorted(CANARIES)))
-
-
-# For a real run, which it does not break: it prints all secrets, and raises with them for some samples.
-TALKATIVE = """
-import os, sys
-COUNT = 0
-def compute_score(data_source, solution_str, ground_truth, extra_info=None):
-    global COUNT
-    COUNT += 1
-    if "VERL_FILE_LOGGER_PATH" in os.environ:  # in the run, not in the checks before it
-        said = " ".join(f"{os.environ[name]} {os.environ[name]!r}" for name in NAMES)
-        print("the reward says", said, file=(sys.stdout, sys.stderr)[COUNT % 2], flush=True)
-        if COUNT % 3 == 1:
-            raise RuntimeError("no answer with " + said)
-    return float(str(ground_truth) in solution_str)
-""".replace("NAMES", repr(sorted(CANARIES)))
-
-
-def forms(text: str) -> set[str]:
-    """Return a text as programs print it."""
-    plain = {
-        text,
-        repr(text)[1:-1],
-        json.dumps(text)[1:-1],
-        html.escape(text),
-        quote(text),
-        quote(text, ""),
-        quote_plus(text),
-    }
-    return plain | {base64.b64encode(text.encode()).decode(), text.encode().hex()}
-
-
-def leaks(text: str) -> list[str]:
-    """Return the env vars whose canary is in a text."""
-    return [name for name, parts in PARTS.items() for part in parts if any(form in text for form in forms(part))]
-
-
-def assert_nothing_leaks(folder: Path, *results: Result) -> None:
-    """Look at every file, and at what was printed."""
-    found = {result.err[-300:]: leaks(result.out + result.err) for result in results}
-    files = [path for path in folder.rglob("*") if path.is_file() and path.suffix not in (".pt", ".safetensors")]
-    found |= {str(path): leaks(path.read_text(errors="replace")) for path in files}
-    assert {where: names for where, names in found.items() if names} == {}
-
-
-@pytest.fixture
-def canaries(monkeypatch) -> None:
-    """The canaries in this process's environment."""
-    for name, value in CANARIES.items():
-        monkeypatch.setenv(name, value)
-
-
-@pytest.mark.parametrize("name", secret_names.SECRET)
-def test_names_of_secrets(name) -> None:
-    assert secret.is_secret_name(name)
-
-
-@pytest.mark.parametrize("name", secret_names.HARMLESS)
-def test_names_that_only_sound_like_it(name) -> None:
-    assert not secret.is_secret_name(name)
-
-
-@pytest.mark.parametrize("value", secret_names.PLAIN_VALUES)
-def test_everyday_words_stay(monkeypatch, value) -> None:
-    monkeypatch.setenv("SOME_AUTH_KEY", value)
-    text = f"a line with {value} in it"
-    assert secret.scrub(text) == text
-
-
-@pytest.mark.parametrize(("name", "part"), [(name, part) for name, parts in PARTS.items() for part in parts])
-def test_every_form_is_found(canaries, name, part) -> None:
-    for form in forms(part):
-        said = secret.scrub(f"before {form} after")
-        assert leaks(said) == []
-        assert said.startswith("before") and said.endswith("after")
-    inside = base64.b64encode(f"user:{part}:x".encode()).decode()  # HTTP's basic authentication
-    assert secret.scrub(inside) != inside
-
-
-def test_a_wrapped_message_is_seen_as_one(canaries) -> None:
-    assert "7f3a91" not in secret.scrub("error: canary-one-\n    7f3a91 is wrong")
-    assert "7f3a91" not in secret.scrub("│ error: canary-o │\n│ ne-7f3a91 is wrong │")
-    assert "7f3a91" not in secret.scrub("error: canary-\x1b[1;36mone\x1b[0m-7f3a91 is wrong")  # as rich colours words
-
-
-def test_text_without_secrets_is_left_alone(canaries) -> None:
-    for text in ("step 1/30  reward 0.1", "the bearer of good news", "https://host/path", "a\n  b\n  c", "task-list"):
-        assert secret.scrub(text) == text
-
-
-def test_scrubbing_costs_little(canaries) -> None:
-    start = time.process_time()
-    for _ in range(100):
-        secret.scrub("step 12/30  reward 0.123  KL 0.0012  value loss 0.5  3.2 s\n" * 10)
-    assert time.process_time() - start < 1.0
-
-
-def test_a_secrets_forms_are_made_once_for_many_texts(canaries, monkeypatch) -> None:
-    """A configuration has 600 texts, and each is looked at twice."""
-    made, forms_of = list[str](), secret._forms
-    monkeypatch.setattr(secret, "_forms", lambda value: made.append(value) or forms_of(value))
-    monkeypatch.setenv("ANOTHER_API_KEY", "canary-of-this-test")
-    find = secret.secret_finder()
-    assert [find(f"text {i}") for i in range(100)] == [""] * 100
-    assert find(quote_plus("a canary-of-this-test")) == "ANOTHER_API_KEY"
-    assert len(made) == len({*secret.secrets()})
-
-
-def test_a_failure_of_a_judge_is_scrubbed_before_it_is_cut(canaries) -> None:
-    for padding in range(280, 300):
-        assert "canary" not in str(RequestFailure("auth", "x" * padding + "canary-one-7f3a91"))
 
 
 PRINTING = """
@@ -180,7 +34,9 @@ print("the last line, without an end", os.environ["DB_PASS"], end="")
 """.replace("NAMES", repr(sorted(CANARIES)))
 
 
-def test_the_log_of_a_run_has_no_secret(canaries, tmp_path) -> None:
+def test_the_log_of_a_run_has_no_secret(tmp_path, monkeypatch) -> None:
+    for name, value in CANARIES.items():
+        monkeypatch.setenv(name, value)
     command = [sys.executable, "-m", "trainer.launch.watchdog", str(tmp_path / "tmp"), sys.executable, "-c", PRINTING]
     with redact.open_log(tmp_path / "log") as log:
         guard = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=log, stderr=subprocess.STDOUT)

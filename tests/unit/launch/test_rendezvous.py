@@ -1,20 +1,16 @@
 """How machines meet, over real connections: who comes, who is missing, who does not fit, who goes."""
 
-import os
-import shutil
 import socket
 import struct
 import threading
 import time
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.support.ports import free_port
-from trainer.launch.cluster import facts, rendezvous_client, token, wire
+from trainer.launch.cluster import rendezvous_client, token, wire
 from trainer.launch.cluster.rendezvous import Rendezvous
-from trainer.runs import checkpoints
 from trainer.user_error import UserError
 
 HERE = "127.0.0.1"
@@ -273,36 +269,6 @@ def test_leader_and_port_that_cannot_be(rendezvous) -> None:
         rendezvous_client.NoHeadNodeError, match=r"the head node was not reached within 0 s \(JOIN_TIMEOUT"
     ):
         rendezvous_client.connect(HERE, free_port(), "", 0)
-
-
-def test_models_data_and_outputs_are_compared(tmp_path) -> None:
-    models, data = [str(tmp_path / name) for name in ("one", "two")], str(tmp_path / "rows")
-    for folder in (*models, f"{data}/deep"):
-        Path(folder).mkdir(parents=True)
-        (Path(folder) / "config.json").write_text("{}")
-        (Path(folder) / "model.safetensors").write_bytes(bytes(5 << 20))
-    mine = facts.of_paths(models, [data])
-    own = str(tmp_path / "run")
-    seen = facts.look(models, [data], str(tmp_path / "one" / "config.json"), [own])
-    assert list(facts.unlike("node 1", mine, seen)) == []
-    for folder in (models[0], f"{data}/deep"):
-        with (Path(folder) / "model.safetensors").open("r+b") as file:
-            file.seek(-1, os.SEEK_END)
-            file.write(b"1")
-    shutil.rmtree(models[1])
-    checkpoint = tmp_path / "run" / "global_step_2"
-    checkpoint.mkdir(parents=True)
-    checkpoints.commit(checkpoint, {})
-    seen = facts.look(models, [data], str(tmp_path / "none"), [own])
-    assert [line.split(";")[0] for line in facts.unlike("node 1", mine, seen)] == [
-        f"node 1: the files of {models[0]} differ from the head node's",
-        f"node 1: there is no {models[1]}, where the head node has its model",
-        f"node 1: {data} differs from the head node's",
-        f"node 1: it has checkpoints of its own in {own}, which it does not share with the head node",
-    ]
-    shutil.rmtree(data)  # which the head node alone reads
-    seen = facts.look(models[:1], [data], str(tmp_path / "one" / "config.json"), [own])
-    assert list(facts.unlike("node 1", facts.of_paths(models[:1], []) | {"data": mine["data"]}, seen)) == []
 
 
 def wait_for(done) -> None:
