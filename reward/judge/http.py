@@ -83,7 +83,8 @@ class Request(aiohttp.ClientRequest):
             UnusableConnectionError: there is something to read.
         """
         protocol = conn.protocol
-        if protocol in self._kept and (protocol is None or protocol.should_close or _is_readable(conn)):
+        assert protocol is not None, "the session has just got it"
+        if protocol in self._kept and (protocol.should_close or _is_readable(conn)):
             raise UnusableConnectionError
         self._kept.add(protocol)
         return await super().send(conn)

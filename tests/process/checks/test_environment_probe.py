@@ -95,7 +95,7 @@ def test_a_step_is_timed_by_itself(tmp_path: Path) -> None:
     """Seventeen episodes wait for one another meanwhile."""
     slow = SOURCE.replace('return "",', 'time.sleep(0.3); return "",')
     seconds = probe.probe(spec_of(tmp_path, slow)).step_seconds
-    assert seconds is not None and 0.3 <= seconds < 1.0
+    assert seconds is not None and 0.3 <= seconds < 2.5  # of 5.1
     assert probe.probe(EnvSpec("frozenlake", max_turns=5)).step_seconds is None
 
 

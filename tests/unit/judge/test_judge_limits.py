@@ -174,8 +174,9 @@ def test_five_hundred_calls_with_faults_lose_and_invent_nothing(tmp_path) -> Non
     unscored = sum(each["unscored"] for each in found)
     assert unscored / count < 0.1  # refusals and filters (3.75 % of the requests) are final
     assert max(asked.values()) <= attempts
-    assert server.script.calls == asked.total()  # on a busy machine a call may time out before the server sees it
-    assert asked.total() <= gateway.metrics.total["calls"] <= 1.05 * asked.total()
+    assert server.script.calls == asked.total()
+    unseen = gateway.metrics.total["calls"] - asked.total()  # on a busy machine a call may time out before that
+    assert 0 <= unseen <= gateway.metrics.total["failed_timeout"]
     assert gateway.metrics.total["unscored"] == unscored
     rows = sqlite3.connect(tmp_path / "c.sqlite").execute("SELECT count(*) FROM verdicts").fetchone()[0]
     assert rows == count - unscored
