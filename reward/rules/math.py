@@ -52,7 +52,7 @@ GREEK = re.compile(
 WORDS = re.compile(r"[A-Za-z][a-z]{2,}(?:[ -][A-Za-z][a-z]*){0,8}|[Nn]o")
 COMMA = re.compile(r"-?(?:\d{1,12},(?:\d{1,2}|\d{4,12})|0,\d{3})")  # of decimals
 CHOICE = re.compile(r"\(?([A-J])\)?")
-NO_CHOICE = re.compile(r"=|\\ne|\u2260")
+NO_CHOICE = re.compile(r"=|\\ne|\u2260|,|\b(?:or|and)\b")
 LED = re.compile(r"(?:\\(?:text|textbf|mathrm|mathbf) ?\{)?\s?\(?[A-J]\)?(?![A-Za-z0-9])")
 COMMAND = re.compile(r"\\[A-Za-z]+")
 MOST_SIDES = 8  # of an equation that is checked
