@@ -92,7 +92,7 @@ class Request(aiohttp.ClientRequest):
 
 def _is_readable(conn: Connection) -> bool:
     """Whether bytes or an end wait in the kernel, of which the loop has not told yet."""
-    if conn.transport is None:
+    if conn.transport is None or conn.transport.is_closing():
         return True
     poll = select.poll()
     poll.register(conn.transport.get_extra_info("socket"), select.POLLIN)
