@@ -20,13 +20,12 @@ COMPOSITE = "compute_composite"  # of reward/entry.py
 
 @dataclass(frozen=True)
 class Setting:
-    """An environment, or tools with the schemas that the model is told; ``limits`` of their conversations."""
+    """An environment, or tools with their schemas; ``limits`` of their conversations."""
 
     limits: Limits
     template_kwargs: dict[str, Any]
     environment: EnvSpec | None = None
     tools: ToolsSpec | None = None
-    schemas: list[Schema] | None = None
     is_part: bool = False  # the environment's rewards are one part of a composite
 
     @classmethod
@@ -57,8 +56,13 @@ class Setting:
         if not tools:
             return cls(limits, template_kwargs)
         spec = ToolsSpec.from_json(tools)
-        schemas = [tool.schema for tool in load(spec.sources).values()]
-        return cls(limits, template_kwargs, tools=replace(spec, schemas=tuple(schemas)), schemas=schemas)
+        schemas = tuple(tool.schema for tool in load(spec.sources).values())
+        return cls(limits, template_kwargs, tools=replace(spec, schemas=schemas))
+
+    @property
+    def schemas(self) -> list[Schema] | None:
+        """What the model is told of its tools."""
+        return list(self.tools.schemas) if self.tools else None
 
     @property
     def flag(self) -> str:
