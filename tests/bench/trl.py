@@ -1,10 +1,11 @@
 """TRL's PPOTrainer and the kit, one after the other: the same model, prompts, batch, lengths, numerics and libraries.
 
-    .venv/bin/python -m tests.bench.trl [--work tiny|smollm2] [--steps 12] [--as_it_comes] [train.sh arguments]
+    .venv/bin/python -m tests.bench.trl [--work tiny|smollm2] [--dtype bfloat16] [--as_it_comes] [train.sh arguments]
 
 TRL is put into outputs/cache/bench-trl, without its dependencies, which are the kit's own. It scores with a model, here
 one of the policy's size, where the kit has its rule. It gets what the kit sets for itself by env vars, unless it is
-measured as it comes.
+measured as it comes. In bfloat16 its weights are of that type, which takes it the least time; the kit computes in it
+and updates weights in float32.
 """
 
 import argparse
@@ -35,11 +36,10 @@ class Work:
     mini: int
     tokens: int
 
-    @property
-    def flags(self) -> list[str]:
-        """The kit's."""
+    def flags(self, dtype: str) -> list[str]:
+        """Return the kit's."""
         sizes = {"--batch_size": self.batch, "--mini_batch_size": self.mini, "--max_response_length": self.tokens}
-        words = ["--model", self.model, "--dtype", "float32", "--data", "builtin:arith"]
+        words = ["--model", self.model, "--dtype", dtype, "--data", "builtin:arith"]
         words += ["--critic_layers", "auto", "--old_log_probs", "actor"]  # as TRL
         return [*words, *(word for flag, size in sizes.items() for word in (flag, str(size)))]
 
@@ -52,17 +52,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--work", choices=WORKS, default="tiny")
     parser.add_argument("--steps", type=int, default=12)
+    parser.add_argument("--dtype", choices=("float32", "bfloat16"), default="float32")
     parser.add_argument("--as_it_comes", action="store_true")
     parser.add_argument("--trl", action="store_true", help="TRL alone, in this process; prints JSON")
     options, arguments = parser.parse_known_args()
     work = WORKS[options.work]
     if options.trl:
-        print(json.dumps(train(work, options.steps)))
+        print(json.dumps(train(work, options.steps, options.dtype)))
         return
     install()  # and the kit first, which makes the model
-    steps, used = step.record(["--total_steps", str(options.steps + 1), *work.flags, *arguments])
+    steps, used = step.record(["--total_steps", str(options.steps + 1), *work.flags(options.dtype), *arguments])
     own = {} if options.as_it_comes else {"OMP_NUM_THREADS": str(os.cpu_count()), **ENVIRONMENT}
     words = [sys.executable, "-m", "tests.bench.trl", "--trl", "--work", options.work, "--steps", str(options.steps)]
+    words += ["--dtype", options.dtype]
     done = subprocess.run(words, cwd=ROOT, env=os.environ | own, stdout=subprocess.PIPE, text=True, check=True)
     theirs = json.loads(done.stdout.splitlines()[-1])
     ours = {
@@ -82,7 +84,7 @@ def install() -> None:
         subprocess.run(["python3", *words, f"trl=={VERSION}"], check=True)
 
 
-def train(work: Work, steps: int) -> dict[str, list[float]]:
+def train(work: Work, steps: int, dtype: str) -> dict[str, list[float]]:
     """Train with TRL; return the seconds and the CPU seconds of each step after the first ones."""
     sys.path.append(str(HOME))
     import torch
@@ -105,9 +107,10 @@ def train(work: Work, steps: int) -> dict[str, list[float]]:
         )["input_ids"]
         for problem in arith.problems()[0]
     ]
-    policy, reference = (AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32) for _ in range(2))
+    policy, reference = (AutoModelForCausalLM.from_pretrained(folder, dtype=getattr(torch, dtype)) for _ in range(2))
     value, reward = (
-        AutoModelForSequenceClassification.from_pretrained(folder, num_labels=1, dtype=torch.float32) for _ in range(2)
+        AutoModelForSequenceClassification.from_pretrained(folder, num_labels=1, dtype=getattr(torch, dtype))
+        for _ in range(2)
     )
     marks: list[tuple[float, float]] = []
 
