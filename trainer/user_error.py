@@ -5,7 +5,7 @@ import sys
 from collections.abc import Sequence
 
 from reward.support.wording import LINE, shown
-from trainer.settings.messages import in_language
+from trainer.messages import in_language
 
 MOST_FAULTS = 10  # lines of a refusal
 

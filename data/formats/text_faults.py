@@ -5,21 +5,18 @@ import contextlib
 import json
 import re
 
+from reward.support import wording
+
 # Curly quotes and full-width signs, as a word processor or a Chinese input method writes them.
 SIGNS = str.maketrans("\u201c\u201d\uff02\uff1a\uff0c\uff5b\uff5d\uff3b\uff3d", '""":,{}[]')
-CHINESE = re.compile(rb"(?:[\x00-\x7f]|[\xa1-\xf7][\xa1-\xfe])*.?", re.DOTALL)  # GB 2312; cut anywhere
 SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 LONGEST = 1 << 20  # bytes that are looked at
 
 
 def not_utf8(content: bytes, position: int) -> str:
-    """Return what is said of a text whose byte at ``position`` is none of UTF-8."""
-    part = content[:LONGEST]
-    if part.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return "not UTF-8 but UTF-16; convert it: iconv -f UTF-16 -t UTF-8 OLD > NEW"
-    if CHINESE.fullmatch(part):
-        return "not UTF-8 but GBK; convert it: iconv -f GBK -t UTF-8 OLD > NEW (Excel: save as CSV UTF-8)"
-    return f"not UTF-8 (byte {position}); convert it, e.g. with iconv"
+    """Return what is said of a text of data whose byte at ``position`` is none of UTF-8."""
+    said = wording.not_utf8(content, position)
+    return f"{said} (Excel: save as CSV UTF-8)" if "GBK" in said else said
 
 
 def meant(text: str) -> str:

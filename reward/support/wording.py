@@ -42,6 +42,8 @@ SYSTEM = {
     errno.EADDRINUSE: "the port is taken",
     errno.EADDRNOTAVAIL: "it is not an address of this machine",
 }
+CHINESE = re.compile(rb"(?:[\x00-\x7f]|[\xa1-\xf7][\xa1-\xfe])*.?", re.DOTALL)  # GB 2312; cut anywhere
+MOST_READ = 1 << 20  # bytes that are looked at for the encoding
 KINDS: dict[type[BaseException], str] = {
     UnicodeError: "it has characters that are not allowed there",
     RecursionError: "it is nested too deeply",
@@ -89,7 +91,7 @@ def reason(error: BaseException) -> str:
     if isinstance(error, OSError):
         return _of_the_system(error)
     if isinstance(error, UnicodeDecodeError):
-        return f"it is not UTF-8 (byte {error.start}); convert it, e.g. with iconv"
+        return f"it is {not_utf8(error.object, error.start)}"
     if isinstance(error, json.JSONDecodeError):
         return f"bad JSON at line {error.lineno}, column {error.colno}: {error.msg}"
     if isinstance(error, KeyError):
@@ -104,6 +106,16 @@ def reason(error: BaseException) -> str:
         return known
     text = re.sub(r"\b[A-Z]\w+Error: ", "", text)
     return shown(text, 300) if text and not OF_PYTHON.search(text) else "it has an unexpected form"
+
+
+def not_utf8(content: bytes, position: int) -> str:
+    """Return what is said of a text whose byte at ``position`` is none of UTF-8: which encoding it is in, if known."""
+    part = content[:MOST_READ]
+    if part.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return "not UTF-8 but UTF-16; convert it: iconv -f UTF-16 -t UTF-8 OLD > NEW"
+    if CHINESE.fullmatch(part):
+        return "not UTF-8 but GBK; convert it: iconv -f GBK -t UTF-8 OLD > NEW"
+    return f"not UTF-8 (byte {position}); convert it, e.g. with iconv"
 
 
 def _of_the_system(error: OSError) -> str:

@@ -21,6 +21,28 @@ PLAIN_NUMBER = re.compile(  # also with groups of three digits: 1_000_000
 RESTORE = "put it back as it was (git checkout restores it)"
 NO_NAMES = "NAME: VALUE lines are wanted, and it has none"
 MOST_VALUES = 100_000  # with those that aliases repeat
+NO_PART = (
+    "it does not go on from what is before it: names begin in one column, a list is below a name, and a "
+    "text that begins with { or [ wants quotes"
+)
+# What PyYAML and libyaml say, and what a person reads of it; the line is that where the thing begins.
+PROBLEMS = {
+    "mapping values are not allowed": "a value with ': ' in it wants quotes, and names begin in one column",
+    "could not find expected ':'": "a NAME: VALUE line is wanted, or a text in quotes",
+    "tab": "indent with blanks, never with tabs",
+    "that cannot start any token": "a value that begins with such a character wants quotes",
+    "found undefined alias": "a value that begins with * wants quotes",
+    "<document start>": "names begin in one column",
+    "did not find expected key": NO_PART,
+    "expected <block end>": NO_PART,
+    "another document": "a second document begins (---); one is wanted",
+    "unknown escape": "a backslash in double quotes; write single quotes",
+    "unexpected end of stream": "a quote is opened and not closed",
+    "node content": "a [ or { is opened and not closed",
+    "',' or": "a [ or { is opened and not closed",
+}
+# A line that was meant as NAME: VALUE, and has no blank after its colon, an equals sign, or a colon of an input method.
+NO_COLON = re.compile(r"\s*([A-Za-z_][\w-]*)(?::(?=\S)|\s*[\uff1a=]\s*)(\S.*)")
 
 
 class YamlFileError(ValueError):
@@ -56,9 +78,14 @@ def read_settings(path: Path) -> dict[str, Any]:
         YamlFileError: it cannot be read, or there is nothing in it, not even a comment.
     """
     content = read(path)
-    if not content and not path.read_bytes().strip(b"\xef\xbb\xbf \t\r\n"):
+    if not content and is_blank(path):
         raise YamlFileError(f"it is empty: {RESTORE}")
     return content
+
+
+def is_blank(path: Path) -> bool:
+    """Whether there is nothing in a file, not even a comment."""
+    return not path.read_bytes().strip(b"\xef\xbb\xbf \t\r\n")
 
 
 def check(path: Path) -> None:
@@ -80,7 +107,7 @@ def read_nodes(path: Path) -> list[tuple[str, int, Any]]:
     if tree is None or (tree.id == "scalar" and not tree.value):
         return []
     if tree.id != "mapping":
-        raise YamlFileError(NO_NAMES)
+        raise YamlFileError(_no_colon(path.read_text(encoding="utf-8-sig").splitlines(), 1) or NO_NAMES)
     return [(str(key.value), key.start_mark.line + 1, value) for key, value in tree.value]
 
 
@@ -111,19 +138,42 @@ def _tree(path: Path) -> Any:
     except YamlFileError:
         raise
     except yaml.YAMLError as error:
-        raise YamlFileError(_why(error)) from None
+        raise YamlFileError(_why(error, text)) from None
     except (OSError, ValueError, RecursionError, TypeError) as error:
         raise YamlFileError(reason(error)) from None
     return tree
 
 
-def _why(error: Any) -> str:
-    mark = getattr(error, "problem_mark", None)
+def _why(error: Any, text: str = "") -> str:
     problem = printable(str(getattr(error, "problem", None) or getattr(error, "reason", None) or "it is not YAML"))
-    where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark is not None else ""
-    problem = problem.replace("unhashable key", "a key that is no text")
-    hint = "; indent with blanks, never with tabs" if "'\\\\t'" in problem or "tab" in problem else ""
-    return f"{where}{shown(problem, 200)}{hint}"
+    mark, lines = getattr(error, "problem_mark", None), text.splitlines()
+    if mark is None:
+        return shown(problem, 200)
+    if _begins_with_tab(lines, mark):
+        problem = "tab"
+    start = getattr(error, "context_mark", None)
+    if start is not None and problem.startswith(
+        ("could not find expected", "found unexpected end", "expected the node")
+    ):
+        mark = start
+    if meant := _no_colon(lines[max(mark.line - 1, 0) : mark.line + 1], max(mark.line, 1)):
+        return meant
+    problem = next((said for words, said in PROBLEMS.items() if words in problem), problem)
+    return f"line {mark.line + 1}, column {mark.column + 1}: {shown(problem, 200)}"
+
+
+def _begins_with_tab(lines: list[str], mark: Any) -> bool:
+    line = lines[mark.line] if mark.line < len(lines) else ""
+    return "	" in line[: len(line) - len(line.lstrip())] and not line[: mark.column].strip()
+
+
+def _no_colon(lines: list[str], first: int) -> str:
+    """Say which of some lines, the first of which has the number ``first``, is NAME: VALUE but for its colon."""
+    for number, line in enumerate(lines, first):
+        if match := NO_COLON.fullmatch(line):
+            name, value = shown(match[1]), shown(match[2].rstrip())
+            return f"line {number}: a colon and a blank are wanted, as in {name}: {value}"
+    return ""
 
 
 def _check_size(events: Iterator[Any]) -> None:

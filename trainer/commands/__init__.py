@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from reward.support.wording import is_folder, shown
+from trainer.messages import say
 from trainer.settings.knobs import COMMANDS, load_knobs
 from trainer.settings.settings import Settings, read_settings
 from trainer.user_error import UserError
@@ -40,7 +41,7 @@ def run(name: str, settings: Settings, arguments: Sequence[str]) -> int:
     if name in NO_EPISODES and (env := settings.text("ENV_NAME")):
         raise UserError(f"{name} plays no episodes of an environment (--env {shown(env, 160)}): {NO_EPISODES[name]}")
     if name == "score" and (idle := without_effect_on_scores(settings.explicit - settings.of_file)):
-        print(f"score: no effect in this command: {idle}", file=sys.stderr)
+        say(f"score: no effect in this command: {idle}", sys.stderr)
     status: int = importlib.import_module(f"trainer.commands.{name}").run(settings, arguments)
     return status
 

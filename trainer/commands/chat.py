@@ -12,6 +12,7 @@ from trainer.commands.talk.plain import Plain
 from trainer.commands.talk.speaker import Speaker, Talk, tell
 from trainer.composition import environment_spec
 from trainer.export import select_checkpoint
+from trainer.messages import say
 from trainer.settings.settings import Settings
 from trainer.user_error import UserError
 
@@ -43,7 +44,7 @@ def run(settings: Settings, arguments: Sequence[str]) -> int:
     talk = _talk(settings, trained, folder)
     by_hand = sys.stdin.isatty()
     if by_hand:
-        print(f"{called} ({talk.hint})")
+        say(f"{called} ({talk.hint})")
     try:
         _show(talk.reset())
         for line in _lines(by_hand):

@@ -12,7 +12,7 @@ from trainer.checks.run_checks import run_checks
 from trainer.commands.rehearsal import record
 from trainer.composition.run_plan import RunPlan
 from trainer.launch import processes
-from trainer.settings.messages import in_language
+from trainer.messages import say
 from trainer.settings.settings import Settings
 from trainer.user_error import UserError
 
@@ -38,10 +38,10 @@ def run(settings: Settings, arguments: Sequence[str]) -> int:
     for line in _seen_by_reward_model(result.plan):
         print(line)
     if result.forecast:
-        print("\n" + "\n".join(result.forecast))
+        say("\n" + "\n".join(result.forecast))
     if rehearsed := _rehearsed(settings):
         print(f"\nrehearsal: {rehearsed}")
-    print("\n" + in_language(f"{_summary(settings, result.findings)} ({time.monotonic() - started:.1f} s)"))
+    say(f"\n{_summary(settings, result.findings)} ({time.monotonic() - started:.1f} s)")
     return 2 if fatal(settings, result.findings) else 0
 
 

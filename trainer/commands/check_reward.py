@@ -7,6 +7,7 @@ from reward.support.wording import shown
 from trainer.checks import preflight, reward_check
 from trainer.checks.multi_turn import environment_check
 from trainer.composition import reward_spec
+from trainer.messages import say
 from trainer.runs import folders
 from trainer.settings.settings import Settings
 from trainer.user_error import UserError
@@ -43,7 +44,7 @@ def _of_data(settings: Settings) -> int:
         raise UserError(f"--data {error}: it takes long to read, so leave out --dry_run") from None
     verdict = reward_check.try_out(settings, train_file)
     for line in verdict.lines:
-        print(line)
+        say(line)
     if reward.by_model:
         from trainer.checks import reward_model
 
@@ -51,22 +52,22 @@ def _of_data(settings: Settings) -> int:
         text = reward_model.shown(spec, parquet.sample(train_file, 1)[0])
         print(f"the reward model sees, of the first row with its ground truth as the answer:\n{text}\n")
         for line in reward_model.try_out(settings, spec):
-            print(line)
+            say(line)
     if settings.switch("REWARD_CHECK") and reward.kind != "model":
         if len(verdict.unchecked) >= len(verdict.lines) > 0:
-            print("no good and bad answers were compared: nothing is known of the reward on these rows")
+            say("no good and bad answers were compared: nothing is known of the reward on these rows")
         elif verdict.unchecked:
-            print(f"good and bad answers can be told apart, but for {', '.join(verdict.unchecked)}, not checked")
+            say(f"good and bad answers can be told apart, but for {', '.join(verdict.unchecked)}, not checked")
         else:
-            print("good and bad answers can be told apart")
+            say("good and bad answers can be told apart")
     return 0
 
 
 def _environment(settings: Settings) -> int:
     line, played = environment_check.try_out(settings)
-    print(line)
+    say(line)
     if played.differs:
-        print("good and bad play can be told apart")
+        say("good and bad play can be told apart")
     elif settings.switch("REWARD_CHECK"):
-        print("good and bad play were not compared: nothing is known of the reward of this environment")
+        say("good and bad play were not compared: nothing is known of the reward of this environment")
     return 0

@@ -31,6 +31,7 @@ from trainer.export import select_checkpoint
 from trainer.launch import processes, supervisor
 from trainer.launch.environment import of_device
 from trainer.launch.root_cause import describe
+from trainer.messages import say
 from trainer.runs import folders
 from trainer.settings.settings import Settings
 from trainer.user_error import UserError
@@ -76,12 +77,12 @@ def run(settings: Settings, arguments: Sequence[str]) -> int:
         raise UserError(f"eval: {shown(out)} is there already; remove it, or name another file with --out")
     if fault := folders.file_fault(out):
         raise UserError(f"eval: {shown(out)} cannot be written: {fault}; name another file with --out")
-    folder, called = select_checkpoint.model(settings, "eval", name, lambda text: print(text, flush=True))
+    folder, called = select_checkpoint.model(settings, "eval", name, say)
     policy_model.require_answers("eval", called, folder)
     tools_check.require_calls("eval", called, folder, schemas)
     out.parent.mkdir(parents=True, exist_ok=True)
     count = pq.read_metadata(rows).num_rows
-    print(f"{called}: answering {count:,} prompts of {settings.text('VAL_DATA') or settings.text('DATA')}", flush=True)
+    say(f"{called}: answering {count:,} prompts of {settings.text('VAL_DATA') or settings.text('DATA')}")
     results: list[dict[str, Any]] = []
     stopped: supervisor.Stopped | None = None
     try:
@@ -89,13 +90,13 @@ def run(settings: Settings, arguments: Sequence[str]) -> int:
     except supervisor.Stopped as signal:
         stopped = signal
     if stopped is not None:
-        print(f"stopped by {stopped} after {len(results):,} answers{'; what there is:' * bool(results)}")
+        say(f"stopped by {stopped} after {len(results):,} answers{'; what there is:' * bool(results)}")
     if results and reward.zscores is not None:
         results = _with_zscores(results, reward.zscores, out)
     if results:
         best = environment_check.optimum(settings) if settings.text("ENV_NAME") else ""
         lines = [*scores.table(results), *scores.episodes(results, best), scores.NOTE, f"every answer: {out}"]
-        print("\n".join(lines))
+        say("\n".join(lines))
     return 128 + stopped.signum if stopped else 0
 
 

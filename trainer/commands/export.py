@@ -6,6 +6,7 @@ from pathlib import Path
 from reward.support.wording import shown
 from trainer.export import select_checkpoint
 from trainer.launch import supervisor
+from trainer.messages import say
 from trainer.runs.checkpoints import step_of
 from trainer.settings.settings import Settings
 from trainer.user_error import UserError
@@ -27,5 +28,5 @@ def run(settings: Settings, arguments: Sequence[str]) -> int:
     if target.exists():
         raise UserError(f"export: {target} is there already; remove it, or name another folder with --out")
     select_checkpoint.require_readable("export", checkpoint)
-    print(f"the model of step {step}: {supervisor.export(run_folder, checkpoint, target)}")
+    say(f"the model of step {step}: {supervisor.export(run_folder, checkpoint, target)}")
     return 0

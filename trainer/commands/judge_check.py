@@ -8,6 +8,7 @@ from reward.judge.config import ConfigError, JudgeConfig, key_faults, unpriced
 from reward.judge.providers import PROVIDERS, Endpoint
 from reward.support.wording import shown
 from trainer.checks import judge
+from trainer.messages import say
 from trainer.settings.settings import Settings
 from trainer.user_error import UserError
 
@@ -36,7 +37,7 @@ def run(settings: Settings, arguments: Sequence[str]) -> int:
     faults = judge.out_of_reach(judges)
     if faults:
         raise UserError(*faults)
-    print(f"{name}: {len(rows)} labelled answers, {judging.REPEATS + 2} questions about each")
+    say(f"{name}: {len(rows)} labelled answers, {judging.REPEATS + 2} questions about each")
     findings = [asyncio.run(judging.check(judge_config, rows)) for judge_config in judges]
     print("\n".join(judging.table(findings)))
     return 0 if any(finding.unscored < finding.rows for finding in findings) else 1
@@ -46,7 +47,7 @@ def _ready_set(preset: str) -> str:
     """Return the labelled answers that ship for a preset; for one without any, others, which is said."""
     if preset in judging.sets():
         return preset
-    print(f"no labelled answers ship for the preset {preset}; taking those of {OTHERWISE}")
+    say(f"no labelled answers ship for the preset {preset}; taking those of {OTHERWISE}")
     return OTHERWISE
 
 

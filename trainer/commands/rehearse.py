@@ -12,6 +12,7 @@ from trainer.commands.rehearsal import inputs, record, run_settings
 from trainer.commands.rehearsal.rehearse_run import rehearse
 from trainer.commands.rehearsal.stages import Rehearsal
 from trainer.launch import processes
+from trainer.messages import say
 from trainer.runs import folders, lock
 from trainer.settings.settings import Settings
 from trainer.user_error import UserError
@@ -30,18 +31,18 @@ def run(settings: Settings, arguments: Sequence[str]) -> int:
     if faults := folders.output_faults(settings):
         raise UserError(*faults)
     started, traces = time.monotonic(), processes.Traces()
-    real = inputs.read(settings, lambda line: print(line, flush=True))
+    real = inputs.read(settings, say)
     settings = real.settings
     name = record.fingerprint(settings)[: record.LENGTH]
     folder = record.folder(settings.output) / name
     lock_fd = _take(folder)
     rehearsal = Rehearsal()
     try:
-        print(f"rehearsing {settings.text('MODEL_PATH')} on {settings.text('DATA')} ({name}; logs: {folder})")
+        say(f"rehearsing {settings.text('MODEL_PATH')} on {settings.text('DATA')} ({name}; logs: {folder})")
         for text in run_settings.cuts(settings):
-            print(f"cut: {text}")
+            say(f"cut: {text}")
         for text in real.warnings:
-            print(f"warning: {text}")
+            say(f"warning: {text}")
         print(flush=True)
         rehearse(settings, real, folder, rehearsal, traces)
     finally:  # an interrupted rehearsal has a record too
@@ -53,7 +54,7 @@ def run(settings: Settings, arguments: Sequence[str]) -> int:
     if real.forecast:
         print("\nforecast of the real run:\n" + "\n".join(real.forecast))
     count = len(rehearsal.faults)
-    print(f"\n{f'{count} at fault' if count else 'rehearsed without a fault'} ({seconds:.0f} s)", flush=True)
+    say(f"\n{f'{count} at fault' if count else 'rehearsed without a fault'} ({seconds:.0f} s)")
     return 2 if count else 0
 
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from reward.support.wording import is_folder, shown
+from trainer.messages import say
 from trainer.monitor.report import page
 from trainer.runs.folders import no_such_run
 from trainer.settings.settings import Settings
@@ -38,5 +39,5 @@ def run(settings: Settings, arguments: Sequence[str]) -> int:
         raise UserError(*faults)
     target = folders[0] / "report.html" if len(folders) == 1 else settings.output / "report.html"
     page.write(folders, target)
-    print(f"the report: {target}")
+    say(f"the report: {target}")
     return 0

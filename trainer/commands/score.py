@@ -18,6 +18,7 @@ from reward.support.wording import SYSTEM, expand_home, quoted, reason, shown
 from trainer.checks import judge, reward_check
 from trainer.composition import reward_spec
 from trainer.launch import supervisor
+from trainer.messages import say
 from trainer.runs import folders
 from trainer.settings.settings import Settings
 from trainer.user_error import UserError
@@ -53,16 +54,14 @@ def run(settings: Settings, arguments: Sequence[str]) -> int:
     except (offline.ScoreError, RewardFunctionError) as error:
         raise UserError(str(error)) from None
     except supervisor.Stopped as stopped:
-        print(
-            f"train.sh: stopped by {stopped}; run the same command again to continue where {out} ends", file=sys.stderr
-        )
+        say(f"train.sh: stopped by {stopped}; run the same command again to continue where {out} ends", sys.stderr)
         return 128 + stopped.signum
     lines = summary.lines(time.monotonic() - started)
     if reward.kind == "pairs":
         from reward.model.offline import accuracy
 
         lines += accuracy(result for chunk in offline.chunks(out) for result in chunk)
-    print("\n".join([*lines, f"results: {out}"]))
+    say("\n".join([*lines, f"results: {out}"]))
     return 0 if summary.scores else 1
 
 
@@ -136,4 +135,4 @@ def reward_model_of(settings: Settings) -> RewardModelSpec | None:
 
 
 def _tell(text: str) -> None:
-    print(text, file=sys.stderr)
+    say(text, sys.stderr)

@@ -103,7 +103,7 @@ class Knob:
         if self.type == "list":
             return [_choice(part.strip(), self.allowed) for part in text.split(",")]
         if self.type == "switch_or_choice":
-            return _choice(SWITCH.get(text.lower(), text), self.allowed)
+            return _choice(SWITCH.get(text.lower(), text.lower()), self.allowed)
         if self.type == "switch":
             return _choice(SWITCH.get(text.lower(), text.lower()), "true|false") == "true"
         return _number(text, self.type, self.allowed)

@@ -7,7 +7,6 @@ the nearest sizes that fit (``trainer.settings.batch_size``): here to the GPUs, 
 """
 
 import contextlib
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -16,7 +15,7 @@ from reward.support.wording import expand_home, path_fault, quoted
 from trainer import ROOT
 from trainer.settings import batch_size
 from trainer.settings.conflicts import contradictions
-from trainer.settings.given import flags_file, names, overrides, saved_settings, secret_inputs, typing_slips
+from trainer.settings.given import flags_file, names, overrides, saved_settings, secret_inputs
 from trainer.settings.knobs import Knob, Value, load_knobs, with_trait
 from trainer.settings.resolve import resolve
 from trainer.settings.reward_config import RewardChoice, choose
@@ -165,22 +164,8 @@ def _explicit(environ: Mapping[str, str], knobs: Sequence[Knob]) -> tuple[dict[s
         except UnicodeEncodeError:
             faults.append(f"{name}={quoted(text)}: it is not UTF-8; write it in UTF-8")
         except ValueError as error:
-            faults.append(f"{name}={quoted(text)}: {error}{_value_meant(knob, text)}")
+            faults.append(f"{name}={quoted(text)}: {error}{names.value_meant(knob, text)}")
     return values, faults
-
-
-def _value_meant(knob: Knob, text: str) -> str:
-    """Return the value that was meant where a text is one but for characters of an input method; else nothing."""
-    meant = typing_slips.plain(text)
-    with contextlib.suppress(ValueError):
-        if meant != text.strip():
-            knob.parse(meant)
-            return f"; did you mean {meant}?"
-    if knob.env == "N_GPUS" and meant == "0":
-        return "; to train with no GPU: --device cpu"
-    if knob.env == "N_GPUS" and re.fullmatch(r"\d+([,-]\d+)+,?", meant):
-        return "; it is a number; which ones they are, CUDA_VISIBLE_DEVICES says"
-    return ""
 
 
 def _of_previous_launch(now: Mapping[str, Value], knobs: Sequence[Knob]) -> tuple[dict[str, Value], list[str]]:

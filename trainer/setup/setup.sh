@@ -10,16 +10,24 @@ ENV_DIR=.venv # the folder that set-up fills
 # shellcheck source=trainer/setup/wheelhouse.sh
 source "$(dirname "${BASH_SOURCE[0]}")/wheelhouse.sh"
 
-# Print a message in the language that is asked for, by config/messages.tsv; in English where no Python can read that.
-say() {
-  local text=''
+# Set $text to message "$1" in the language that is asked for, by config/messages.tsv; in English where no Python can
+# read that.
+in_language() {
+  text=''
   case "${KIT_LANG:-${LC_ALL:-${LC_MESSAGES:-${LANG:-}}}}" in
     zh*)
       text=$(PYTHONPATH=$(dirname "${BASH_SOURCE[0]}")/../.. PYTHONSAFEPATH=1 PYTHONIOENCODING=utf-8 python3 -c \
-        'import sys; from trainer.settings.messages import in_language; print(in_language(sys.argv[1]))' "$1" 2>/dev/null) || text=''
+        'import sys; from trainer.messages import in_language; print(in_language(sys.argv[1]))' "$1" 2>/dev/null) || text=''
       ;;
   esac
-  printf '%s\n' "${text:-$1}" >&2
+  text=${text:-$1}
+}
+
+# Print a message in that language.
+say() {
+  local text
+  in_language "$1"
+  printf '%s\n' "$text" >&2
 }
 
 die() {
@@ -90,7 +98,8 @@ export_indexes() {
 
 # Run a command with its output in the log, showing what it is at and for how long.
 shown() {
-  local label=$1 start=$SECONDS last='' ticks=0 pid
+  local text start=$SECONDS last='' ticks=0 pid
+  in_language "$1"
   shift
   "$@" >>"$SETUP_LOG" 2>&1 &
   pid=$!
@@ -102,9 +111,9 @@ shown() {
     ticks=$((ticks + 1))
     last=$(tail -n 1 "$SETUP_LOG" | tr -d '\r' | cut -c1-60)
     if [[ -t 2 ]]; then
-      printf '\r\033[K  %s  %d s  %s' "$label" $((SECONDS - start)) "$last" >&2
+      printf '\r\033[K  %s  %d s  %s' "$text" $((SECONDS - start)) "$last" >&2
     elif ((ticks % 30 == 0)); then
-      printf '  %s  %d s  %s\n' "$label" $((SECONDS - start)) "$last" >&2
+      printf '  %s  %d s  %s\n' "$text" $((SECONDS - start)) "$last" >&2
     fi
   done
   [[ -t 2 ]] && printf '\r\033[K' >&2

@@ -23,7 +23,7 @@ make_wheelhouse() {
 # Check that WHEELHOUSE has all of lock "$3" (stack, tools) for device "$1" and interpreter "$2".
 verify_wheelhouse() {
   python_with_pip "$2"
-  printf 'checking %s\n' "$WHEELHOUSE" >&2
+  say "checking $WHEELHOUSE"
   PYTHONPATH=$PWD "$pip_python" -m trainer.setup.wheelhouse verify "$WHEELHOUSE" "$1" "$2" "$UV_VERSION" "$3" \
     "$WHEELHOUSE_PINS" || exit $?
 }

@@ -32,6 +32,13 @@ def test_english_unless_asked() -> None:
         (("--lr", "1"), {"VENV": "/nowhere"}, "train.sh：VENV=/nowhere：没有 /nowhere/bin/python；请给一个虚拟环境"),
         (("completion", "fish"), {}, "train.sh：completion fish：只有 bash 和 zsh 的补全脚本"),
         (("init",), {}, "train.sh：init：应该给一个文件夹"),
+        (
+            ("--config", "no.yaml"),
+            {},
+            "train.sh：--config no.yaml：没有这个文件；请给一个写参数的 YAML 文件（lr: 5e-7）",
+        ),
+        (("eval",), {}, "train.sh：eval：哪个模型？"),
+        (("export", "no such run"), {}, "train.sh：export：no such run："),
     ],
 )
 def test_set_up_and_what_needs_none_in_chinese(words, environ, told) -> None:

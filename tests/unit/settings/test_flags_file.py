@@ -1,6 +1,7 @@
 """The file of --config: what it may say, who wins, what is wrong with it; and the one that a run writes."""
 
 import os
+import re
 import subprocess
 import sys
 
@@ -8,11 +9,14 @@ import pytest
 
 from tests.support.command import clean_environment
 from trainer import ROOT
+from trainer.messages import chinese
 from trainer.runs.folders import Run
 from trainer.settings.given import flags_file
 from trainer.settings.knobs import load_knobs, with_trait
 from trainer.settings.settings import Settings, read_settings
 from trainer.user_error import UserError
+
+ENGLISH = re.compile(r"[a-z]+ [a-z]+ [a-z]+")  # a line that stayed English, or half of it
 
 
 def settings_of(path, text: str, *words: str, **environ: str) -> Settings:
@@ -106,6 +110,7 @@ SOME_API_KEY: sk-abcdefghijklmnop1234567890
         "which no file of the run gets, and leave it out here",
     ]
     assert "sk-abc" not in str(faults)
+    assert [line for line in map(chinese, faults) if ENGLISH.search(line)] == []
     assert faults_of(tmp_path / "t.yaml", "batch_size: 8\nbatch-size: 16\n") == [
         "FILE, line 2: batch-size is there already, in line 1; leave one out"
     ]
@@ -113,6 +118,9 @@ SOME_API_KEY: sk-abcdefghijklmnop1234567890
         "FILE: critic.optim.lrr: verl has no such setting; did you mean critic.optim.lr, or "
         "critic.optim.lr_warmup_steps, or critic.optim.lr_scheduler_type?"
     ]
+
+
+NO_COLON = ("seed: 3\nlr:1e-5\nepochs: 2\n", "seed: 3\nlr\uff1a1e-5\n", "seed: 3\nlr = 1e-5\n")
 
 
 @pytest.mark.parametrize(
@@ -124,11 +132,20 @@ SOME_API_KEY: sk-abcdefghijklmnop1234567890
         ("just a text\n", "NAME: VALUE lines are wanted, and it has none"),
         ("lr: &a [*a]\n", "line 1: *a is inside of itself"),
         ("seed: 0x10\n", "line 1: 0x10: write a decimal number, or a text in quotes"),
+        *((text, "line 2: a colon and a blank are wanted, as in lr: 1e-5") for text in NO_COLON),
+        ("lr:1\n", "line 1: a colon and a blank are wanted, as in lr: 1"),
+        ("overrides:\n\t- a.b=1\n", "line 2, column 1: indent with blanks, never with tabs"),
+        ("rm_scoring_prompt: Q: {prompt}\n", "line 1, column 21: a value with ': ' in it wants quotes"),
+        ("rm_scoring_prompt: {prompt} x\n", "line 1, column 29: it does not go on from what is before it"),
+        ("rm_model: @x\n", "line 1, column 11: a value that begins with such a character wants quotes"),
+        ("rm_model: 'x\nlr: 1\n", "line 1, column 11: a quote is opened and not closed"),
+        ("lr: 1\n---\nseed: 1\n", "line 2, column 1: a second document begins (---); one is wanted"),
     ],
 )
 def test_a_file_that_is_no_mapping(tmp_path, text, fault) -> None:
     (line,) = faults_of(tmp_path / "t.yaml", text)
     assert line.startswith(f"--config FILE: {fault}")
+    assert fault.endswith("column 1: ") or not ENGLISH.search(chinese(line)), chinese(line)
 
 
 def test_a_file_that_is_not_there(tmp_path) -> None:
@@ -137,9 +154,48 @@ def test_a_file_that_is_not_there(tmp_path) -> None:
             read_settings({"RUN_CONFIG": str(path)}, [], gpus=0)
 
 
-@pytest.mark.parametrize("text", ["", "# nothing yet\n", "---\n"])
-def test_an_empty_file_says_nothing(tmp_path, text) -> None:
+@pytest.mark.parametrize("text", ["# nothing yet\n", "---\n"])
+def test_a_file_of_comments_says_nothing(tmp_path, text) -> None:
     assert settings_of(tmp_path / "t.yaml", text).explicit == frozenset()
+
+
+def test_an_empty_file_was_meant_to_say_something(tmp_path) -> None:
+    """A file that was cut off must not be the run of all defaults."""
+    assert faults_of(tmp_path / "t.yaml", "\n") == ["--config FILE: it is empty; give a YAML file of flags (lr: 5e-7)"]
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("trainer:\n  logger:\n    level: 3\n", ": a setting of verl is written as an override, under overrides: "
+         "[trainer.logger.level=VALUE]"),
+        ("no-reward-check: true\n", ": there is no such flag; did you mean reward_check: false?"),
+        ("--lr: 1e-5\n", ": there is no such flag; did you mean lr?"),
+        ("lang: zh\n", ": it is no setting of a run; give --lang on the command line, or set LANG"),
+        ("seed: \u201c3\u201d\n", "='\u201c3\u201d': allowed: a whole number from 0 to 4294967295; did you mean 3?"),
+        ("rm_scoring_prompt: {prompt}\n", ": a text that begins with { or [ wants quotes"),
+        ("data: $HOME/a.json\n", "='$HOME/a.json': $HOME stays as it is here; write the path itself, or give the flag"),
+        ("overrides: [critic.optim.lr=1, critic.optim.lr=2]\n", ", line 1: critic.optim.lr is twice in that line; "
+         "leave one out"),
+    ],
+)  # fmt: skip
+def test_what_a_line_was_meant_to_be_is_said(tmp_path, text, fault) -> None:
+    name = text.partition(":")[0]
+    (line,) = faults_of(tmp_path / "t.yaml", text)
+    assert line == f"FILE, line 1: {name}{fault}"
+    assert not ENGLISH.search(chinese(line)), chinese(line)
+
+
+def test_true_and_false_are_read_as_python_writes_them(tmp_path) -> None:
+    values = settings_of(tmp_path / "t.yaml", "use_kl_loss: True\nkeep_best: False\n").values
+    assert (values["USE_KL_LOSS"], values["KEEP_BEST"]) == (True, "false")
+
+
+@pytest.mark.parametrize("encoding", ["gbk", "utf-16"])
+def test_another_encoding_is_named(tmp_path, encoding) -> None:
+    (tmp_path / "t.yaml").write_bytes("# \u5b66\u4e60\u7387\nlr: 1e-5\n".encode(encoding))
+    with pytest.raises(UserError, match=f"it is not UTF-8 but {encoding.upper()}; convert it: iconv -f"):
+        read_settings({"RUN_CONFIG": str(tmp_path / "t.yaml")}, [], gpus=0)
 
 
 def test_a_secret_among_the_values_is_refused(tmp_path) -> None:

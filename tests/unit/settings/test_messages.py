@@ -4,8 +4,9 @@ import ast
 import itertools
 import re
 
-from trainer import ROOT
-from trainer.settings import messages
+import pytest
+
+from trainer import ROOT, messages
 
 ROWS = messages.table()
 FORMS = re.compile(r"\[(\w+)(?:\|\w+)*\]")  # of one thing and of several
@@ -13,14 +14,15 @@ CHINESE = re.compile("[\u4e00-\u9fff]")
 
 
 def texts_of_the_code() -> str:
-    """All texts in the code, f-strings with what they hold left out, and set-up's script: one string."""
+    """All texts in the code, f-strings with what they hold left out, and the scripts: one string."""
     texts = []
     for package in ("trainer", "data", "reward"):
         for path in (ROOT / package).rglob("*.py"):
             for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
                 parts = node.values if isinstance(node, ast.JoinedStr) else [node]
                 texts.append("".join(p.value if is_text(p) else "" for p in parts))
-    texts.append((ROOT / "trainer" / "setup" / "setup.sh").read_text(encoding="utf-8"))
+    scripts = (ROOT / "train.sh", ROOT / "test.sh", *(ROOT / "trainer" / "setup").glob("*.sh"))
+    texts += [script.read_text(encoding="utf-8") for script in scripts]
     return "\n".join(texts)
 
 
@@ -66,6 +68,27 @@ def test_each_row_is_a_message_of_the_code() -> None:
         pairs = [pair for pair in pairs if re.search("[a-z] [a-z]", pair)]
         there = [pair for pair in pairs if pair in texts or re.sub(r"s\b", "", pair) in texts]
         assert 3 * len(there) >= len(pairs), english
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "train.sh: /srv/w was not finished: run ./train.sh wheelhouse again where there is a package index",
+        "train.sh: /srv/w: a.whl, b.whl: damaged, by its checksum; copy it again from where the wheelhouse was made",
+        "train.sh: /srv/w: made for Python 3.12, and python3 is 3.11 (PYTHON=/path/to/python3.12 chooses another); "
+        "make one for this machine: ./train.sh wheelhouse",
+        "train.sh: uv==0.13.8 cannot be installed from /srv/w: no space (log: outputs/setup.log)",
+        "train.sh: .venv is a link to /srv/v, an environment of another lock, which is left as it is; use it with "
+        "VENV=.venv, or remove the link to have one made",
+        "train.sh: eval: which model? Name a run or a model, as in ./train.sh eval RUN; the last runs: a, b",
+        "train.sh: report: x: no such run in outputs/runs; none has a similar name",
+        "train.sh: ended at step 3 by --stop_on reward: every response of the last 5 steps had the reward 0; "
+        "--resume a continues from global_step_2",
+        "packages of config/requirements/cpu.txt",
+    ],
+)  # fmt: skip
+def test_a_message_is_in_chinese_as_a_whole(line) -> None:
+    assert not re.search("[a-z]{3,} [a-z]{2,} [a-z]{2,}", messages.chinese(line)), messages.chinese(line)
 
 
 def test_what_a_run_says_is_in_the_table() -> None:

@@ -5,6 +5,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from trainer.messages import say
 from trainer.settings.settings import Settings
 
 
@@ -98,4 +99,4 @@ class Talk(ABC):
 
 def tell(text: str) -> None:
     """Say something of the chat's own, beside the conversation."""
-    print(text, file=sys.stderr, flush=True)
+    say(text, sys.stderr)

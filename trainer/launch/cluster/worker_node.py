@@ -16,6 +16,7 @@ from trainer.launch.cluster import facts, ray_node, rendezvous_client, token
 from trainer.launch.cluster.wire import LONGEST, Channel
 from trainer.launch.environment import of_node, stack_folder
 from trainer.launch.hang import stacks
+from trainer.messages import in_language
 from trainer.runs import folders, run_secret
 from trainer.settings.settings import Settings
 from trainer.user_error import UserError
@@ -39,7 +40,7 @@ def run_worker_node(settings: Settings, say: Callable[[str], None]) -> int:
     try:
         channel = rendezvous_client.connect(address, port, own_address, settings.integer("JOIN_TIMEOUT"), insecure, say)
     except rendezvous_client.NoHeadNodeError as error:
-        print(f"train.sh: {error}", file=sys.stderr)
+        print(in_language(f"train.sh: {error}"), file=sys.stderr)
         return 2
     own_address = own_address or channel.address
     channel.beat()
@@ -72,7 +73,7 @@ class WorkerNode:
                     status, text = int(message["end"]), str(message["text"])
                     if status == 2:  # a line is a fault
                         text = text.replace("\n", "\ntrain.sh: ")
-                    print(f"train.sh: {text}", file=sys.stderr if status else sys.stdout)
+                    print(in_language(f"train.sh: {text}"), file=sys.stderr if status else sys.stdout)
                     return status
                 else:
                     self._channel.send(**self._do(message))

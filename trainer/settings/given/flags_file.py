@@ -19,8 +19,8 @@ from typing import Any
 from reward.support import redact, yaml_file
 from reward.support.secret import is_secret_name
 from reward.support.wording import expand_home, quoted, reason, shown
-from trainer.settings.given.names import meant
-from trainer.settings.given.saved_settings import whole
+from trainer.settings.given import saved_settings
+from trainer.settings.given.names import meant, value_meant
 from trainer.settings.given.secret_inputs import REMEDY
 from trainer.settings.knobs import NONE, Knob, Value, load_knobs, with_trait
 from trainer.settings.values import as_env
@@ -32,8 +32,10 @@ OVERRIDES = "overrides"
 BEFORE = {
     "config": "a file names no other; put all flags into one",
     "wheelhouse": "set-up reads it before this file; give --wheelhouse on the command line",
+    "lang": "it is no setting of a run; give --lang on the command line, or set LANG",
 }
 DEVICE = re.compile(r"^device\s*:\s*['\"]?(auto|cpu|cuda)['\"]?\s*(?:#.*)?$", re.MULTILINE)
+ENV_VAR = re.compile(r"\$(?:[A-Za-z_]\w*|\{[A-Za-z_]\w*\})")
 PLAIN = re.compile(r"[A-Za-z0-9.-][\w./+-]*(?:,[\w./+-]+)*")
 
 
@@ -80,6 +82,8 @@ def read(text: str, knobs: Sequence[Knob]) -> FlagsFile:
             why = "that is a folder" if path.is_dir() else "there is no such file"
             return FlagsFile(name, faults=[f"--config {name}: {why}; give a YAML file of flags (lr: 5e-7)"])
         nodes = yaml_file.read_nodes(path)
+        if not nodes and yaml_file.is_blank(path):
+            return FlagsFile(name, faults=[f"--config {name}: it is empty; give a YAML file of flags (lr: 5e-7)"])
     except yaml_file.YamlFileError as error:
         return FlagsFile(name, faults=[f"--config {name}: {error}"])
     except (OSError, ValueError) as error:
@@ -102,7 +106,7 @@ def _read_nodes(name: str, folder: Path, nodes: Sequence[tuple[str, int, Any]], 
                 raise ValueError(f": {BEFORE[flag]}")
             knob = flags.get(flag)
             if knob is None:
-                raise ValueError(f": {_no_such(key, list(flags.values()))}")
+                raise ValueError(f": {_no_such(key, node, list(flags.values()))}")
             if knob.env in values:
                 raise ValueError(f" is there already, in line {lines[knob.env]}; leave one out")
             values[knob.env] = _value(knob, node, folder)
@@ -112,12 +116,20 @@ def _read_nodes(name: str, folder: Path, nodes: Sequence[tuple[str, int, Any]], 
     return FlagsFile(name, values, words, faults)
 
 
-def _no_such(key: str, knobs: Sequence[Knob]) -> str:
+def _no_such(key: str, node: Any, knobs: Sequence[Knob]) -> str:
     if is_secret_name(key):
         return f"a key or password has no place in a file of settings: {REMEDY}"
-    if "." in key:
-        return f"a setting of verl is written as an override, under {OVERRIDES}: [{shown(key)}=VALUE]"
-    return f"there is no such flag; {meant(key, knobs, dashes='')}"
+    if "." in key or (node.id == "mapping" and key.isidentifier()):
+        word = f"{shown(_first_below(key, node))}=VALUE"
+        return f"a setting of verl is written as an override, under {OVERRIDES}: [{word}]"
+    return f"there is no such flag; {meant(key.lstrip('-'), knobs, in_file=True)}"
+
+
+def _first_below(key: str, node: Any) -> str:
+    """Return the first name below a name, as verl's overrides write it: with dots between."""
+    while node.id == "mapping" and node.value and node.value[0][0].id == "scalar":
+        key, node = f"{key}.{node.value[0][0].value}", node.value[0][1]
+    return key
 
 
 def _words(node: Any) -> list[str]:
@@ -125,6 +137,13 @@ def _words(node: Any) -> list[str]:
         return []
     if node.id != "sequence" or any(item.id != "scalar" for item in node.value):
         raise ValueError(": a list of key=value is wanted, as in [actor_rollout_ref.actor.grad_clip=0.5]")
+    lines: dict[str, int] = {}
+    for item in node.value:
+        key, line = saved_settings.key(item.value), item.start_mark.line + 1
+        if key in lines:
+            where = "twice in that line" if line == lines[key] else f"there already, in line {lines[key]}"
+            raise ValueError(f", line {line}: {shown(key)} is {where}; leave one out")
+        lines[key] = line
     return [item.value for item in node.value]
 
 
@@ -143,10 +162,13 @@ def _value(knob: Knob, node: Any, folder: Path) -> Value:
     except UnicodeEncodeError:
         raise ValueError(": it is not UTF-8; write it in UTF-8") from None
     except ValueError as error:
-        raise ValueError(f"={quoted(text)}: {error}") from None
+        raise ValueError(f"={quoted(text)}: {error}{value_meant(knob, text)}") from None
+    is_path = knob.env == "OUTPUT_DIR" or knob.env in with_trait("path")
+    if is_path and (match := ENV_VAR.search(text)) and not (folder / text).exists():
+        raise ValueError(f"={quoted(text)}: {match[0]} stays as it is here; write the path itself, or give the flag")
     if knob.env == "OUTPUT_DIR":
         return str(folder / expand_home(text))
-    return whole(text, folder) if knob.env in with_trait("path") else value
+    return saved_settings.whole(text, folder) if knob.env in with_trait("path") else value
 
 
 def _text(knob: Knob, node: Any) -> str:
@@ -163,6 +185,8 @@ def _text(knob: Knob, node: Any) -> str:
         raise ValueError(": one value is wanted, not a list")
     if node.id == "mapping" and knob.env == "ENV_ARGS":
         return json.dumps(yaml_file.plain(node), ensure_ascii=False)
+    if knob.type == "text" and node.flow_style:
+        raise ValueError(": a text that begins with { or [ wants quotes")
     raise ValueError(f": {'a list' if knob.type == 'list' else 'one value'} is wanted, not names and values below it")
 
 
@@ -185,7 +209,7 @@ def write(folder: Path, given: Mapping[str, str], overrides: Sequence[str], reso
         if knob.env in given:
             text = given[knob.env]
             text = str(expand_home(text).absolute()) if knob.env == "OUTPUT_DIR" else text
-            text = whole(text, Path.cwd()) if knob.env in with_trait("path") else text
+            text = saved_settings.whole(text, Path.cwd()) if knob.env in with_trait("path") else text
             lines.append(f"{knob.flag}: {_written(knob, text)}")
         elif resolved.get(knob.env):
             defaults.append(f"# {knob.flag}: {_written(knob, resolved[knob.env])}")

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from reward.support.nearest import nearest
-from trainer import ROOT
-from trainer.settings import messages
+from trainer import ROOT, messages
 from trainer.settings.given import typing_slips
 from trainer.settings.knobs import Knob
 
@@ -93,10 +92,15 @@ def faults(environ: Mapping[str, str], knobs: Sequence[Knob]) -> list[str]:
     return lines
 
 
-def meant(name: str, knobs: Sequence[Knob], dashes: str = "--") -> str:
-    """Return what to do instead of a flag that there is none of; ``dashes`` stand before those that there are."""
-    switches = [f"no_{knob.flag}" for knob in knobs if knob.type.startswith("switch") and dashes]
-    flags = [knob.flag for knob in knobs] + switches
+def meant(name: str, knobs: Sequence[Knob], in_file: bool = False) -> str:
+    """Return what to do instead of a flag that there is none of, on the command line or in a file of flags."""
+    dashes = "" if in_file else "--"
+    flags = [knob.flag for knob in knobs]
+    switches = [f"no_{knob.flag}" for knob in knobs if knob.type.startswith("switch")]
+    if not in_file:
+        flags += switches
+    elif name.replace("-", "_") in switches:
+        return f"did you mean {name.replace('-', '_').removeprefix('no_')}: false?"
     by_env = {knob.env.lower(): knob.flag for knob in knobs}
     if dashes and (written := typing_slips.flag_meant(name, flags)):
         return f"did you mean {written}?"
@@ -108,3 +112,17 @@ def meant(name: str, knobs: Sequence[Knob], dashes: str = "--") -> str:
     if not near:
         return "./train.sh --help lists them all"
     return f"did you mean {dashes}{near if near in flags else by_env[near]}?"
+
+
+def value_meant(knob: Knob, text: str) -> str:
+    """Return the value that was meant where a text is one but for characters of an input method; else nothing."""
+    meant = typing_slips.plain(text)
+    with contextlib.suppress(ValueError):
+        if meant != text.strip():
+            knob.parse(meant)
+            return f"; did you mean {meant}?"
+    if knob.env == "N_GPUS" and meant == "0":
+        return "; to train with no GPU: --device cpu"
+    if knob.env == "N_GPUS" and re.fullmatch(r"\d+([,-]\d+)+,?", meant):
+        return "; it is a number; which ones they are, CUDA_VISIBLE_DEVICES says"
+    return ""

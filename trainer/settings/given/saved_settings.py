@@ -47,9 +47,10 @@ def read(folder: Path) -> tuple[dict[str, str], list[str]]:
 
 def merged(before: Sequence[str], now: Sequence[str]) -> list[str]:
     """Return the overrides of the run and those of now, which win."""
-    keys = {_key(word) for word in now}
-    return [*(word for word in before if _key(word) not in keys), *now]
+    keys = {key(word) for word in now}
+    return [*(word for word in before if key(word) not in keys), *now]
 
 
-def _key(word: str) -> str:
+def key(word: str) -> str:
+    """Return the key of an override."""
     return word.lstrip("+~").partition("=")[0]

@@ -3,6 +3,7 @@
 import sys
 
 from reward.support.redact import redact_streams
+from trainer.messages import say
 from trainer.setup.wheelhouse import make, verify
 from trainer.user_error import UserError, fail
 
@@ -16,5 +17,5 @@ if __name__ == "__main__":
     except UserError as error:
         sys.exit(fail(error))
     except KeyboardInterrupt:
-        print("train.sh: stopped; what was fetched is kept; run the same command again to continue", file=sys.stderr)
+        say("train.sh: stopped; what was fetched is kept; run the same command again to continue", sys.stderr)
         sys.exit(130)

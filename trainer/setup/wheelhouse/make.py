@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 from typing import NoReturn
 
+from trainer.messages import say
 from trainer.setup.host import gpu_count
 from trainer.setup.wheelhouse import manifest, requirements
 from trainer.setup.wheelhouse.fetch import FetchStopped, fetch_all
@@ -100,7 +101,7 @@ def _make(folder: Path, before: Manifest, left_out: dict[str, str], pins: dict[K
     before.write(folder, complete=False)
     kept = _keep(wheels, before, wanted)
     keys = set(map(wheel_key, kept))
-    print(f"wheelhouse for {before.target}: {len(wanted)} wheels, of which {len(kept)} are there already", flush=True)
+    say(f"wheelhouse for {before.target}: {len(wanted)} wheels, of which {len(kept)} are there already")
     built = _fetch(folder, before.target, [pin for key, pin in wanted.items() if key not in keys])
     paths = sorted(wheels.glob("*.whl"))
     listed = {path.name: kept.get(path.name) or checksum(path) for path in paths}
@@ -108,12 +109,12 @@ def _make(folder: Path, before: Manifest, left_out: dict[str, str], pins: dict[K
     assert made.files().keys() == wanted.keys(), made.files().keys() ^ wanted.keys()
     made.write(folder, complete=True)
     size, seconds = sum(path.stat().st_size for path in paths) >> 20, time.monotonic() - start
-    print(f"{folder} is complete: {len(paths)} wheels for {made.target}, {size} MiB (in {seconds:.0f} s)")
+    say(f"{folder} is complete: {len(paths)} wheels for {made.target}, {size} MiB (in {seconds:.0f} s)")
     for word in sorted(set(left_out.values())):
-        print(f"left out ({word}): {', '.join(sorted(name for name in left_out if left_out[name] == word))}")
+        say(f"left out ({word}): {', '.join(sorted(name for name in left_out if left_out[name] == word))}")
     if own:
-        print(f"wheels of your own, which set-up installs too: {', '.join(own)}")
-    print(f"copy {folder} and this checkout to the other machine; run there: ./train.sh --wheelhouse DIR")
+        say(f"wheels of your own, which set-up installs too: {', '.join(own)}")
+    say(f"copy {folder} and this checkout to the other machine; run there: ./train.sh --wheelhouse DIR")
 
 
 def _keep(wheels: Path, before: Manifest, wanted: dict[Key, Pin]) -> dict[str, str]:
@@ -131,7 +132,7 @@ def _keep(wheels: Path, before: Manifest, wanted: dict[Key, Pin]) -> dict[str, s
         if pin and sound and (not pin.hashes or sha256 in pin.hashes or path.name in before.built):
             kept[path.name] = sha256
         else:
-            print(f"removed, as it is damaged or not asked for: {path.name}", flush=True)
+            say(f"removed, as it is damaged or not asked for: {path.name}")
             path.unlink()
     return kept
 
@@ -144,7 +145,7 @@ def _fetch(folder: Path, target: Target, missing: list[Pin]) -> list[str]:
             results.append(result)
             if time.monotonic() > reported + 10:
                 reported = time.monotonic()
-                print(f"  {len(results)} of {len(missing)} wheels fetched", flush=True)
+                say(f"{len(results)} of {len(missing)} wheels fetched")
     except FetchStopped as error:
         count = len(list((folder / WHEELS).glob("*.whl")))
         raise UserError(

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from reward.support.wording import printable
+from trainer.messages import say
 from trainer.setup.wheelhouse import manifest, requirements
 from trainer.setup.wheelhouse.manifest import WHEELS, Manifest, checksum
 from trainer.setup.wheelhouse.requirements import Pin
@@ -56,13 +57,10 @@ def main(words: list[str]) -> int:
     if faults:
         raise UserError(*faults)
     if unlisted := [str(pin) for pin, sha256 in sums.items() if sha256 not in pin.hashes]:
-        print(f"not among the hashes of the locks, only of {manifest.FILE}: {', '.join(unlisted)}", file=sys.stderr)
+        say(f"not among the hashes of the locks, only of {manifest.FILE}: {', '.join(unlisted)}", sys.stderr)
     for path in own:
         sha256 = checksum(path)
-        print(
-            f"of your own, and with no hash in {manifest.FILE}: {printable(path.name)}, sha256 {sha256}",
-            file=sys.stderr,
-        )
+        say(f"of your own, and with no hash in {manifest.FILE}: {printable(path.name)}, sha256 {sha256}", sys.stderr)
     out.mkdir(parents=True)
     lines = [f"{pin} --hash=sha256:{sha256}\n" for pin, sha256 in sums.items()]
     (out / "requirements.txt").write_text("".join(lines), encoding="utf-8")

@@ -11,6 +11,7 @@ import functools
 import os
 import re
 from collections.abc import Mapping
+from typing import TextIO
 
 from trainer import ROOT
 
@@ -18,6 +19,7 @@ LANGUAGES = ("en", "zh")
 ENV = "KIT_LANG"  # what --lang was given
 FILE = ROOT / "config" / "messages.tsv"
 PLACEHOLDER = re.compile(r"\{(\w+)\}")  # of one letter: a word, such as a number; of more: any text
+FORMS = re.compile(r"\[\w+(?:\|\w+)*\]")
 EITHER = re.compile(r"\\\[(\w+(?:\\\|\w+)*)\\\]")  # in a text that is escaped
 DEEPEST = 6  # placeholders in placeholders
 
@@ -37,21 +39,33 @@ def table() -> list[tuple[str, str]]:
 
 
 @functools.cache
-def _patterns() -> list[tuple[re.Pattern[str], str]]:
-    return [(re.compile(_pattern(english), re.DOTALL), chinese) for english, chinese in table()]
+def _rows() -> list[tuple[str, str, str]]:
+    """Return the longest piece of each English text that has no placeholder, and both texts."""
+    rows = []
+    for english, chinese in table():
+        pieces = PLACEHOLDER.split(FORMS.sub("{s}", english))[::2]
+        rows.append((max(pieces, key=len), english, chinese))
+    return rows
 
 
-def _pattern(english: str) -> str:
+@functools.cache
+def _pattern(english: str) -> re.Pattern[str]:
     parts = PLACEHOLDER.split(english)  # text, name, text, name, ...
-    return "".join(
+    texts = (
         f"(?P<{part}>{r'.+?' if len(part) > 1 else r'[^ ]+?'})" if index % 2 else EITHER.sub(_either, re.escape(part))
         for index, part in enumerate(parts)
     )
+    return re.compile("".join(texts), re.DOTALL)
 
 
 def _either(match: re.Match[str]) -> str:
     words = match[1].split("\\|")
     return f"(?:{'|'.join(words)})" if len(words) > 1 else f"{words[0]}?"
+
+
+def say(text: str, file: TextIO | None = None) -> None:
+    """Print a message, in the language that is asked for."""
+    print(in_language(text), file=file, flush=True)
 
 
 def in_language(text: str) -> str:
@@ -63,8 +77,8 @@ def in_language(text: str) -> str:
 
 def chinese(line: str, depth: int = DEEPEST) -> str:
     """Return a line in Chinese, as far as the table has it."""
-    for pattern, template in _patterns() if depth else ():
-        if match := pattern.fullmatch(line):
+    for piece, english, template in _rows() if depth else ():
+        if piece in line and (match := _pattern(english).fullmatch(line)):  # most rows take no pattern to rule out
             values = {name: chinese(text, depth - 1) for name, text in match.groupdict().items()}
             parts = PLACEHOLDER.split(template)
             return "".join(values[part] if index % 2 else part for index, part in enumerate(parts))
