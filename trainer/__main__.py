@@ -30,11 +30,11 @@ from trainer.launch.cluster.head_node import HeadNode
 from trainer.launch.cluster.worker_node import run_worker_node
 from trainer.launch.environment import stack_folder
 from trainer.launch.hang.watch import HangWatch
-from trainer.messages import in_language
 from trainer.monitor import live_screen, run_reporter
 from trainer.monitor.progress import Progress
 from trainer.runs import config_changes, folders, resume
 from trainer.settings.knobs import with_trait
+from trainer.settings.messages import in_language
 from trainer.settings.settings import Settings, read_settings
 from trainer.user_error import UserError, fail
 

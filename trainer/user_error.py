@@ -1,13 +1,19 @@
-"""What a person can mend, and how it is printed. Standard library alone."""
+"""What a person is told, and what a person can mend. Standard library alone."""
 
 import contextlib
 import sys
 from collections.abc import Sequence
+from typing import TextIO
 
 from reward.support.wording import LINE, shown
-from trainer.messages import in_language
+from trainer.settings.messages import in_language
 
 MOST_FAULTS = 10  # lines of a refusal
+
+
+def say(text: str, file: TextIO | None = None) -> None:
+    """Print a message, in the language that is asked for."""
+    print(in_language(text), file=file, flush=True)
 
 
 class UserError(Exception):

@@ -9,7 +9,7 @@ from typing import Literal
 from data.models import ModelError
 from data.parquet import DataError
 from reward.support.wording import LINE, shown, system_error_text
-from trainer.messages import in_language
+from trainer.settings.messages import in_language
 from trainer.user_error import UserError
 
 State = Literal["ok", "warn", "fail"]

@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from reward.support.wording import is_folder, shown
-from trainer.messages import say
 from trainer.settings.knobs import COMMANDS, load_knobs
 from trainer.settings.settings import Settings, read_settings
-from trainer.user_error import UserError
+from trainer.user_error import UserError, say
 
 # What plays no episodes, and what to do instead.
 NO_EPISODES = {

@@ -12,9 +12,8 @@ from trainer.commands.talk.plain import Plain
 from trainer.commands.talk.speaker import Speaker, Talk, tell
 from trainer.composition import environment_spec
 from trainer.export import select_checkpoint
-from trainer.messages import say
 from trainer.settings.settings import Settings
-from trainer.user_error import UserError
+from trainer.user_error import UserError, say
 
 SHOWN = {"\n", "\t"}
 

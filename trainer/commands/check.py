@@ -12,9 +12,8 @@ from trainer.checks.run_checks import run_checks
 from trainer.commands.rehearsal import record
 from trainer.composition.run_plan import RunPlan
 from trainer.launch import processes
-from trainer.messages import say
 from trainer.settings.settings import Settings
-from trainer.user_error import UserError
+from trainer.user_error import UserError, say
 
 
 def run(settings: Settings, arguments: Sequence[str]) -> int:

@@ -7,10 +7,9 @@ from reward.support.wording import shown
 from trainer.checks import preflight, reward_check
 from trainer.checks.multi_turn import environment_check
 from trainer.composition import reward_spec
-from trainer.messages import say
 from trainer.runs import folders
 from trainer.settings.settings import Settings
-from trainer.user_error import UserError
+from trainer.user_error import UserError, say
 
 
 def run(settings: Settings, arguments: Sequence[str]) -> int:

@@ -31,10 +31,9 @@ from trainer.export import select_checkpoint
 from trainer.launch import processes, supervisor
 from trainer.launch.environment import of_device
 from trainer.launch.root_cause import describe
-from trainer.messages import say
 from trainer.runs import folders
 from trainer.settings.settings import Settings
-from trainer.user_error import UserError
+from trainer.user_error import UserError, say
 
 
 def run(settings: Settings, arguments: Sequence[str]) -> int:

@@ -6,10 +6,9 @@ from pathlib import Path
 from reward.support.wording import shown
 from trainer.export import select_checkpoint
 from trainer.launch import supervisor
-from trainer.messages import say
 from trainer.runs.checkpoints import step_of
 from trainer.settings.settings import Settings
-from trainer.user_error import UserError
+from trainer.user_error import UserError, say
 
 
 def run(settings: Settings, arguments: Sequence[str]) -> int:

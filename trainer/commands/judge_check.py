@@ -8,9 +8,8 @@ from reward.judge.config import ConfigError, JudgeConfig, key_faults, unpriced
 from reward.judge.providers import PROVIDERS, Endpoint
 from reward.support.wording import shown
 from trainer.checks import judge
-from trainer.messages import say
 from trainer.settings.settings import Settings
-from trainer.user_error import UserError
+from trainer.user_error import UserError, say
 
 OTHERWISE = "math"  # the labelled answers where a preset has none
 

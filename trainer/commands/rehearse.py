@@ -12,10 +12,9 @@ from trainer.commands.rehearsal import inputs, record, run_settings
 from trainer.commands.rehearsal.rehearse_run import rehearse
 from trainer.commands.rehearsal.stages import Rehearsal
 from trainer.launch import processes
-from trainer.messages import say
 from trainer.runs import folders, lock
 from trainer.settings.settings import Settings
-from trainer.user_error import UserError
+from trainer.user_error import UserError, say
 
 
 def run(settings: Settings, arguments: Sequence[str]) -> int:

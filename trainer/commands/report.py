@@ -4,11 +4,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from reward.support.wording import is_folder, shown
-from trainer.messages import say
 from trainer.monitor.report import page
 from trainer.runs.folders import no_such_run
 from trainer.settings.settings import Settings
-from trainer.user_error import UserError
+from trainer.user_error import UserError, say
 
 RUN_FILES = ("config.yaml", "metrics.jsonl", "train.log")  # by every run that was started
 

@@ -18,10 +18,9 @@ from reward.support.wording import SYSTEM, expand_home, quoted, reason, shown
 from trainer.checks import judge, reward_check
 from trainer.composition import reward_spec
 from trainer.launch import supervisor
-from trainer.messages import say
 from trainer.runs import folders
 from trainer.settings.settings import Settings
-from trainer.user_error import UserError
+from trainer.user_error import UserError, say
 
 
 def run(settings: Settings, arguments: Sequence[str]) -> int:

@@ -17,7 +17,7 @@ in_language() {
   case "${KIT_LANG:-${LC_ALL:-${LC_MESSAGES:-${LANG:-}}}}" in
     zh*)
       text=$(PYTHONPATH=$(dirname "${BASH_SOURCE[0]}")/../.. PYTHONSAFEPATH=1 PYTHONIOENCODING=utf-8 python3 -c \
-        'import sys; from trainer.messages import in_language; print(in_language(sys.argv[1]))' "$1" 2>/dev/null) || text=''
+        'import sys; from trainer.settings.messages import in_language; print(in_language(sys.argv[1]))' "$1" 2>/dev/null) || text=''
       ;;
   esac
   text=${text:-$1}

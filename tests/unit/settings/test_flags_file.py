@@ -9,10 +9,10 @@ import pytest
 
 from tests.support.command import clean_environment
 from trainer import ROOT
-from trainer.messages import chinese
 from trainer.runs.folders import Run
 from trainer.settings.given import flags_file
 from trainer.settings.knobs import load_knobs, with_trait
+from trainer.settings.messages import chinese
 from trainer.settings.settings import Settings, read_settings
 from trainer.user_error import UserError
 

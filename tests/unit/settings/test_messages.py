@@ -6,7 +6,8 @@ import re
 
 import pytest
 
-from trainer import ROOT, messages
+from trainer import ROOT
+from trainer.settings import messages
 
 ROWS = messages.table()
 FORMS = re.compile(r"\[(\w+)(?:\|\w+)*\]")  # of one thing and of several

@@ -2,7 +2,7 @@
 
 import pytest
 
-from trainer import messages
+from trainer.settings import messages
 from trainer.settings.given import names
 from trainer.settings.knobs import load_knobs
 from trainer.settings.settings import read_settings

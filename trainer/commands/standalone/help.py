@@ -10,7 +10,8 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from trainer import ROOT, messages
+from trainer import ROOT
+from trainer.settings import messages
 from trainer.settings.knobs import COMMANDS, Knob, load_knobs
 from trainer.user_error import UserError, fail
 

@@ -16,7 +16,7 @@ from data import arith
 from reward.support.wording import SYSTEM, expand_home, reason, shown
 from trainer import ROOT
 from trainer.commands.standalone.help import language
-from trainer.messages import ENV, in_language
+from trainer.settings.messages import ENV, in_language
 from trainer.user_error import UserError, fail
 
 TEMPLATES = ROOT / "config" / "project"

@@ -5,8 +5,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from trainer.messages import say
 from trainer.settings.settings import Settings
+from trainer.user_error import say
 
 
 class Speaker:

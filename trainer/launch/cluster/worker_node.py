@@ -16,8 +16,8 @@ from trainer.launch.cluster import facts, ray_node, rendezvous_client, token
 from trainer.launch.cluster.wire import LONGEST, Channel
 from trainer.launch.environment import of_node, stack_folder
 from trainer.launch.hang import stacks
-from trainer.messages import in_language
 from trainer.runs import folders, run_secret
+from trainer.settings.messages import in_language
 from trainer.settings.settings import Settings
 from trainer.user_error import UserError
 

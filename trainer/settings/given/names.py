@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from functools import cache
 
 from reward.support.nearest import nearest
-from trainer import ROOT, messages
+from trainer import ROOT
+from trainer.settings import messages
 from trainer.settings.given import typing_slips
 from trainer.settings.knobs import Knob
 

@@ -3,9 +3,8 @@
 import sys
 
 from reward.support.redact import redact_streams
-from trainer.messages import say
 from trainer.setup.wheelhouse import make, verify
-from trainer.user_error import UserError, fail
+from trainer.user_error import UserError, fail, say
 
 COMMANDS = {"make": make.main, "verify": verify.main}
 

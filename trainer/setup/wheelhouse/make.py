@@ -10,14 +10,13 @@ import time
 from pathlib import Path
 from typing import NoReturn
 
-from trainer.messages import say
 from trainer.setup.host import gpu_count
 from trainer.setup.wheelhouse import manifest, requirements
 from trainer.setup.wheelhouse.fetch import FetchStopped, fetch_all
 from trainer.setup.wheelhouse.manifest import WHEELS, Key, Manifest, checksum
 from trainer.setup.wheelhouse.requirements import Pin
 from trainer.setup.wheelhouse.target import PYTHONS, Target, own_glibc, own_python, wheel_key
-from trainer.user_error import UserError
+from trainer.user_error import UserError, say
 
 EPILOG = """--without takes several, by commas: optional (what no run of this kit needs), torch (with its CUDA
 libraries: the other machine has that version), tools (of ./test.sh and make check), or the name of a package that the

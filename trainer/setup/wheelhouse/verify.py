@@ -9,12 +9,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from reward.support.wording import printable
-from trainer.messages import say
 from trainer.setup.wheelhouse import manifest, requirements
 from trainer.setup.wheelhouse.manifest import WHEELS, Manifest, checksum
 from trainer.setup.wheelhouse.requirements import Pin
 from trainer.setup.wheelhouse.target import own_glibc, own_python, wheel_key
-from trainer.user_error import UserError
+from trainer.user_error import UserError, say
 
 # Versions of the packages that an interpreter has, and the folders where it looks for them.
 ASK = """

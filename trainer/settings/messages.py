@@ -11,7 +11,6 @@ import functools
 import os
 import re
 from collections.abc import Mapping
-from typing import TextIO
 
 from trainer import ROOT
 
@@ -61,11 +60,6 @@ def _pattern(english: str) -> re.Pattern[str]:
 def _either(match: re.Match[str]) -> str:
     words = match[1].split("\\|")
     return f"(?:{'|'.join(words)})" if len(words) > 1 else f"{words[0]}?"
-
-
-def say(text: str, file: TextIO | None = None) -> None:
-    """Print a message, in the language that is asked for."""
-    print(in_language(text), file=file, flush=True)
 
 
 def in_language(text: str) -> str:
