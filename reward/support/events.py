@@ -81,7 +81,7 @@ def warn(logger: logging.Logger, process: str, kind: str, text: str, **fields: A
 def parse(lines: Iterable[str]) -> Iterator[Event]:
     """Yield the events of lines; what is no event of a known kind is passed over."""
     for line in lines:
-        with contextlib.suppress(ValueError, KeyError, TypeError):
+        with contextlib.suppress(ValueError, KeyError, TypeError, OverflowError, RecursionError):
             data = json.loads(line)
             fields = {name: data[name] for name in KINDS[data["kind"]]}
             yield Event(float(data["time"]), str(data["process"]), data["kind"], fields)

@@ -17,7 +17,7 @@ def ranks(values: Sequence[float]) -> list[float]:
     order = sorted(range(len(values)), key=values.__getitem__)
     result, start = [0.0] * len(values), 0
     while start < len(order):
-        end = start
+        end = start + 1  # a NaN does not equal itself
         while end < len(order) and values[order[end]] == values[order[start]]:
             end += 1
         for place in order[start:end]:

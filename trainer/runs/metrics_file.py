@@ -26,7 +26,7 @@ class Curves:
         self.step = max(self.step, step)
         for name, value in (watched(data) | dict(data)).items():
             number = math.nan if value is None else value  # JSON knows no NaN
-            if isinstance(number, float) or (isinstance(number, int) and abs(number) < HUGE):
+            if is_number(number):
                 steps, values = self.columns.setdefault(name, ([], []))
                 steps.append(step)
                 values.append(float(number))
@@ -46,7 +46,10 @@ class Curves:
 
 
 def rows(lines: Iterable[str]) -> Iterable[tuple[int, dict[str, Any]]]:
-    """Return step and metrics of each line that is whole: a run that was killed ends in the middle of one."""
+    """Return step and metrics of each line that is whole: a run that was killed ends in the middle of one.
+
+    What is no number, nor null, is no metric.
+    """
     for line in lines:
         try:
             row = json.loads(line)
@@ -54,7 +57,18 @@ def rows(lines: Iterable[str]) -> Iterable[tuple[int, dict[str, Any]]]:
         except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
             continue
         if 0 <= step < MOST_STEPS:
-            yield step, data
+            yield step, {name: value for name, value in data.items() if value is None or is_number(value)}
+
+
+def step_files(folder: Path) -> list[tuple[int, Path]]:
+    """Return the files of a folder that are named after a step, in their order."""
+    paths = (path for path in folder.glob("*.jsonl") if path.stem.isascii() and path.stem.isdecimal())
+    return sorted((int(path.stem), path) for path in paths if path.is_file())
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value of a file is a number that a float can hold."""
+    return isinstance(value, float) or (isinstance(value, int) and abs(value) < HUGE)
 
 
 def read(path: Path) -> Curves:

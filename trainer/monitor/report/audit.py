@@ -5,12 +5,14 @@ no validation, the answers of the last audit of a step that the reward ranks hig
 """
 
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from reward.support.ranks import ranks
+from trainer.runs import metrics_file
 
 SHOWN = 6
 HELD_OUT, TRAIN = "audit_held_out", "audit"  # folders of ``rollouts``; trainer/workers/audit/audit.py writes them
@@ -94,7 +96,7 @@ def _ranked(rows: Rows) -> list[Divergence]:
 
 
 def _steps(folder: Path) -> list[int]:
-    return sorted(int(path.stem) for path in folder.glob("*.jsonl") if path.stem.isdigit())
+    return [step for step, _ in metrics_file.step_files(folder)]
 
 
 def _rows(path: Path) -> Rows:
@@ -104,7 +106,8 @@ def _rows(path: Path) -> Rows:
         try:
             row = json.loads(line)
             row["proxy"], row["audit"] = float(row["proxy"]), float(row["audit"])
-            rows.setdefault(str(row["input"]), {"output": "", **row})
-        except (ValueError, KeyError, TypeError, RecursionError):
+            if math.isfinite(row["proxy"]) and math.isfinite(row["audit"]):
+                rows.setdefault(str(row["input"]), {"output": "", **row})
+        except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
             continue
     return rows

@@ -10,7 +10,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from reward.support.redact import write_text
+from reward.support.redact import printable, write_text
 from trainer.monitor.report import audit
 from trainer.monitor.report.charts import Series, legend, line_chart, number, stacked_chart
 from trainer.monitor.report.run_record import Record, read
@@ -86,7 +86,7 @@ def build(records: Sequence[Record]) -> str:
 def write(folders: Sequence[Path], target: Path) -> None:
     """Write the page for the runs in ``folders``; it is whole at every moment."""
     part = target.with_name(f"{target.name}.{os.getpid()}.part")
-    write_text(part, build([read(folder) for folder in folders]))
+    write_text(part, printable(build([read(folder) for folder in folders])))
     part.replace(target)
 
 

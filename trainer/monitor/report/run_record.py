@@ -1,13 +1,12 @@
 """What a run left in its folder, read for a person: curves, configuration, samples, environment."""
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
-
+from reward.support import yaml_file
 from trainer.monitor.alarms import Alarm, Watch
 from trainer.monitor.report import audit, episodes
 from trainer.monitor.report.episodes import EpisodeStatistics, Message, Row
@@ -74,12 +73,12 @@ def read(folder: Path) -> Record:
         curves,
         alarms,
         held_out,
-        flat(_object(folder / "config.yaml", yaml.safe_load)),
+        _config(folder / "config.yaml"),
         _samples(first[1], last[1]),
         (first[0], last[0]),
         *audit.divergences(folder / "rollouts"),
         _text(folder / "environment.txt"),
-        _object(folder / "summary.json", json.loads),
+        _summary(folder / "summary.json"),
         bool(lines),
         [held for step, rows in dict((first, last)).items() if (held := episodes.of_rows(step, rows))],
     )
@@ -87,10 +86,10 @@ def read(folder: Path) -> Record:
 
 def _validations(folder: Path) -> tuple[Validation, Validation]:
     """Return the first and the last validation, which may be one."""
-    files = sorted((path for path in folder.glob("*.jsonl") if path.stem.isdigit()), key=lambda path: int(path.stem))
+    files = metrics_file.step_files(folder)
     if not files:
         return (0, ()), (0, ())
-    first, last = ((int(path.stem), tuple(_rows(path))) for path in (files[0], files[-1]))
+    first, last = ((step, tuple(_rows(path))) for step, path in (files[0], files[-1]))
     return first, last
 
 
@@ -130,15 +129,26 @@ def _rows(path: Path) -> Iterator[Row]:
         except (ValueError, RecursionError):  # still being written
             continue
         if isinstance(row, dict):
-            yield row
+            yield row | {"score": _number(row.get("score"))}
 
 
-def _object(path: Path, parse: Callable[[str], Any]) -> dict[str, Any]:
+def _config(path: Path) -> dict[str, Any]:
     try:
-        content = parse(_text(path) or "{}")
-    except (ValueError, RecursionError, yaml.YAMLError):
+        return flat(yaml_file.read(path)) if path.is_file() else {}
+    except (yaml_file.YamlFileError, RecursionError):
         return {}
-    return content if isinstance(content, dict) else {}
+
+
+def _summary(path: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(_text(path) or "{}")
+    except (ValueError, RecursionError):
+        return {}
+    return content | {"seconds": _number(content.get("seconds"))} if isinstance(content, dict) else {}
+
+
+def _number(value: Any) -> float | None:
+    return float(value) if metrics_file.is_number(value) else None
 
 
 def _text(path: Path) -> str:
