@@ -9,7 +9,7 @@ import re
 from typing import Any
 
 from reward.rules import code_tests
-from reward.rules.decoys import arguments, constants, not_finite, only_empty, only_errors, only_truth, results
+from reward.rules.decoys import arguments, constants, fewer, not_finite, only_empty, only_errors, only_truth, results
 from reward.rules.parsing import fences
 from reward.rules.rule import Extra, Outcome, Rule
 from reward.support.errors import GraderFailed, GraderTimeout, GroundTruthError
@@ -61,7 +61,7 @@ def score(response: str, ground_truth: Any, extra: Extra) -> Outcome:
     if (verdict.passed or verdict.reason == results.UNCHECKED) and (fault := results.fault(wanted)):
         raise GraderFailed(fault)
     for other in (
-        (arguments, not_finite, constants, only_empty, only_errors, only_truth)
+        (arguments, not_finite, constants, only_empty, only_errors, only_truth, fewer)
         if verdict.passed and "tests" in wanted
         else ()
     ):

@@ -217,7 +217,7 @@ def _names(text: str, plan: dict[str, Any], entry: str | None, extra: Extra) -> 
     asked = {name for name in names - {*plan["of_solution"]} if not free_names.is_library(name)}
     tree = ast.parse(text)
     called = {source.function(node) for node in source.walk(tree) if isinstance(node, ast.Call)}
-    limits = instrument.tolerance_names(tree) - called
+    limits = (instrument.tolerance_names(tree) | free_names.due_names(tree, asked)) - called
     withheld = free_names.withheld_names(asked - {"candidate"}, called, limits, entry or "", solution, read)
     required = free_names.required_names(names, called, solution, read)
     library = source_faults.named_library(solution, read)

@@ -1,5 +1,6 @@
 """Names that a source takes from outside, and where they can come from. Runs in either process, and in the launcher."""
 
+import ast
 import builtins
 import importlib
 import re
@@ -16,6 +17,7 @@ PRELUDE = (
 # Names of the standard library that have an effect when they are imported, or are no library.
 NOT_IMPORTED = {"antigravity", "this", "idlelib", "turtle", "turtledemo", "tkinter", "test", "lib2to3", "ensurepip"}
 AS_CODE = re.compile(r"(?:\bdef |\bclass |`)(\w+)|(\w+)(?:\(| = )")  # names that a text has as names of code
+OF_ITEMS = {"enumerate", "zip", "sorted", "reversed", "list", "iter"}  # they change nothing about the items of a table
 ALIASES = {"np": "numpy", "numpy": "numpy"}
 
 
@@ -101,18 +103,41 @@ def required_names(names: set[str], called: set[str], solution: str, prompt: str
     return by_solution or by_prompt or names & called or names
 
 
+def due_names(tree: ast.Module, names: set[str]) -> set[str]:
+    """Return those of ``names`` that tests read only as what is due: ``f(1) == N``, ``for x, y in CASES: ... f(x)``."""
+    due: list[ast.expr] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.Eq):
+            sides = node.left, node.comparators[0]
+            due += [side for side, other in (sides, sides[::-1]) if _asks(other, names) and not _asks(side, names)]
+        elif isinstance(node, (ast.For, ast.comprehension)) and not _asks(node.iter, names):
+            due += [node.iter]
+    calls = [call for side in due for call in ast.walk(side) if isinstance(call, ast.Call)]
+    handed = [call for call in calls if getattr(call.func, "id", "") not in OF_ITEMS]  # map(f, CASES)
+    handed_on = {id(part) for call in handed for argument in call.args for part in ast.walk(argument)}
+    inside = {id(part) for side in due for part in ast.walk(side)} - handed_on
+    read = [node for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id in names]
+    return {node.id for node in read if id(node) in inside} - {node.id for node in read if id(node) not in inside}
+
+
+def _asks(part: ast.AST, names: set[str]) -> bool:
+    """Whether one of ``names`` is called in an expression."""
+    calls = (node.func for node in ast.walk(part) if isinstance(node, ast.Call))
+    return any(isinstance(called, ast.Name) and called.id in names for called in calls)
+
+
 def withheld_names(
     names: set[str], called: set[str], limits: set[str], entry: str, solution: str, prompt: str
 ) -> set[str]:
     """Return the names that tests ask for, and that nothing says the code is to define: a tolerance, what is due.
 
     Code could choose it, and pass; without it the tests fail by themselves. Where neither a solution nor a prompt has
-    any of the names, and no function is asked for, the code may be to define all of them but tolerances.
+    any of the names, and no function is asked for, the code may be to define all of them but ``limits``.
 
     Args:
         names: what the tests take from outside and nobody gives them.
         called: those that they call: a plain word of the prompt may be a function's name.
-        limits: those that only say how large a difference may be.
+        limits: those that only say how large a difference may be, or what is due.
         entry: the function that is asked for; may be empty.
         solution: the row's own solution; may be empty.
         prompt: what the code's author has read; may be empty.

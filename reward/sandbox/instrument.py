@@ -17,7 +17,7 @@ from reward.sandbox.source import (
     walk,
     yields,
 )
-from reward.sandbox.tests_process.guards import own_names
+from reward.sandbox.tests_process.guards import indexed, own_names
 
 CHECKED = "__checked__"  # what tests call, once they are instrumented, when a check has run
 ENTERED = "__entered__"  # when a function has begun, or a generator come to a check, with its name
@@ -47,7 +47,7 @@ def instrumented(tree: ast.Module) -> ast.Module:
     tree.body = _instrument(tree.body, False, swallowing)
     for waited in due:
         _say_entered(waited)
-    return ordered(tree)
+    return ordered(indexed.beside(tree))
 
 
 def ordered(tree: ast.Module) -> ast.Module:

@@ -43,6 +43,7 @@ class Asker(Protocol):
 
     errors: list[BaseException]  # of the code
     defined: frozenset[str]  # names of the code's
+    fewer: Any  # ``guards.fewer.Fewer``
 
     def operate(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Return the result of an operation there."""

@@ -11,6 +11,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 
 RELATIVE, ABSOLUTE = 1e-5, 1e-8
+BLANKS = " \t\r"
 NOISE = Decimal("1e-8")  # of a float that is printed where an integer is due
 
 
@@ -27,9 +28,7 @@ def _lines(text: str) -> list[str]:
 def _same_line(left: str, right: str) -> bool:
     if left == right:
         return True
-    if any(
-        character.isspace() and not character.isascii() for character in left
-    ):  # a space of another kind is no blank
+    if any(character.isspace() and character not in BLANKS for character in left):  # a space of another kind
         return False
     words, wanted = left.split(), right.split()
     return len(words) == len(wanted) and all(map(_same_word, words, wanted))
@@ -58,17 +57,23 @@ def close(value: float, wanted: float) -> bool:
     return value == wanted or (math.isfinite(wanted) and abs(value - wanted) <= ABSOLUTE + RELATIVE * abs(wanted))
 
 
-def same_result(result: Any, wanted: Any, values: bool = False) -> bool:
-    """Whether a function's result is right; ``wanted`` may be in a list of its own, as APPS has it.
+def may_be_wrapped(results: list[Any]) -> bool:
+    """Whether results that are due may be in lists of their own, as APPS has them: none has more items than one."""
+    return not any(isinstance(wanted, list) and len(wanted) > 1 for wanted in results)
+
+
+def same_result(result: Any, wanted: Any, values: bool, wrapped: bool) -> bool:
+    """Whether a function's result is right.
 
     Args:
         result: what the function returned.
         wanted: what is due.
         values: whether a text in ``wanted`` has not been read as JSON; it may be either.
+        wrapped: whether ``wanted`` may be in a list of its own (``may_be_wrapped``); ``True`` is then no ``[1]``.
     """
     result = plain(result)
-    if isinstance(wanted, list) and len(wanted) == 1 and _same(result, wanted[0]):
-        return True
+    if wrapped and isinstance(wanted, list) and len(wanted) == 1 and _same(result, wanted[0]):
+        return not isinstance(result, bool) or isinstance(wanted[0], bool)
     return _same(result, wanted) or (values and isinstance(wanted, str) and _same(result, _json(wanted)))
 
 

@@ -1,5 +1,6 @@
 """Failed checks of the tests' own, whatever becomes of them: in a task or a thread an exception is easily lost."""
 
+import contextlib
 import itertools
 import math
 import operator
@@ -140,6 +141,16 @@ def _has_any(value: Any, question: str) -> bool:
     return bool(wire.NOT_FINITE and getattr(numpy, question)(value).any())
 
 
+def beside(result: Any, *due: Callable[[], Any]) -> Any:
+    """Return a result of the code's over which a loop goes that looks up what is due (``instrument.indexed``)."""
+    tables: list[Any] = []
+    for table in due:
+        with contextlib.suppress(NameError):
+            tables.append(table())
+    assert OBJECTS.link is not None
+    return OBJECTS.link.fewer.compare(result, tables, OBJECTS.number(result) is not None)
+
+
 class Paired(zip):  # type: ignore[type-arg]
     """The ``zip`` of tests: a loop over pairs of nothing and what is due would check nothing.
 
@@ -185,7 +196,11 @@ def _not_empty(items: tuple[Any, ...]) -> list[Any]:
     paired = [item if OBJECTS.number(item) is None else _begun(item) for item in items]
     if not min(sizes) or any(item is None for item in paired):
         raise AssertionError("nothing, where something is due")
-    return paired
+    fewer = OBJECTS.link.fewer if OBJECTS.link else None
+    if fewer is None:
+        return paired
+    pairs = zip(paired, items, strict=True)
+    return [fewer.compare(item, [*items], OBJECTS.number(source) is not None) for item, source in pairs]
 
 
 def _begun(item: Any) -> Any:

@@ -32,9 +32,10 @@ SLOW = ("numpy", "pandas", "pytest", "unittest", "asyncio")
 IMPORTED = re.compile(r"^[ \t]*(?:import|from)[ \t]+([^\n#]*)", re.MULTILINE)
 # In the reason of a pass: the code has changed arguments that the tests gave it, or later what it had kept of them; has
 # returned a NaN or an infinity; a loop of the tests' with checks never went round; all that the code returned is empty;
-# all its calls have ended in an error; a check asked only for the truth of what is no bool.
+# all its calls have ended in an error; a check asked only for the truth of what is no bool; a result was shorter than
+# what the tests hold against it, item by item.
 CHANGED, CHANGED_LATER, NOT_FINITE, EMPTY_LOOP = "Changed", "ChangedLater", "NotFinite", "EmptyLoop"
-ONLY_EMPTY, ONLY_ERRORS, NOT_BOOL = "OnlyEmpty", "OnlyErrors", "NotBool"
+ONLY_EMPTY, ONLY_ERRORS, NOT_BOOL, FEWER = "OnlyEmpty", "OnlyErrors", "NotBool", "Fewer"
 
 
 @dataclass(frozen=True)
@@ -130,7 +131,7 @@ def _verdict(job: dict[str, Any], link: Link) -> dict[str, Any]:
     reason = CHANGED * (link.changed or link.records.changed) + CHANGED_LATER * link.changed_later
     reason += NOT_FINITE * bool(wire.NOT_FINITE) + EMPTY_LOOP * link.empty_loops
     reason += ONLY_EMPTY * link.results.is_nothing() + ONLY_ERRORS * (bool(link.errors) and link.results.are_none())
-    reason += NOT_BOOL * link.results.has_other_truth
+    reason += NOT_BOOL * link.results.has_other_truth + FEWER * bool(link.fewer)
     return {"value": {"passed": True, "timeout": False, "reason": reason}}
 
 

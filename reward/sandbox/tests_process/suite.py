@@ -19,8 +19,16 @@ from reward.sandbox.objects import OBJECTS
 from reward.sandbox.source import Tests
 from reward.sandbox.tests_process import visible_names
 from reward.sandbox.tests_process.errors import Unchecked, Unsupported
-from reward.sandbox.tests_process.failures import Failures, Mapped, Paired, compare_by_order, count_check, over_items
-from reward.sandbox.tests_process.guards import arrays, evaluation, tolerances
+from reward.sandbox.tests_process.failures import (
+    Failures,
+    Mapped,
+    Paired,
+    beside,
+    compare_by_order,
+    count_check,
+    over_items,
+)
+from reward.sandbox.tests_process.guards import arrays, evaluation, indexed, tolerances
 from reward.sandbox.tests_process.guards.equality import is_any_constant
 from reward.sandbox.tests_process.guards.loops import Loops
 from reward.sandbox.tests_process.link.mirror import Mirror
@@ -55,7 +63,7 @@ def run(job: dict[str, Any], link: Link) -> None:
     space.update({"__builtins__": builtins, instrument.ENTERED: entered.add})
     space[instrument.CHECKED] = partial(count_check, checked, vacuous, entered)
     space |= {instrument.OVER_ITEMS: partial(over_items, vacuous, loops), instrument.ORDERED: compare_by_order}
-    space[instrument.TRUTH] = link.results.note_truth
+    space |= {instrument.TRUTH: link.results.note_truth, indexed.BESIDE: beside}
     space |= {instrument.FAILED: failures.note, instrument.HANDLED: failures.forget_handled}
     space |= {instrument.SWALLOWED: failures.forget_swallowed, instrument.LOOPED: loops.note}
     space.update({name: value for name, value in code.items() if name in plan.asked})

@@ -17,6 +17,7 @@ from tests.attacks import (
     honest_programs,
     honest_python,
     programs,
+    programs_of_counts,
     programs_of_data_sets,
     programs_of_gaps,
     programs_of_limits,
@@ -31,12 +32,13 @@ from trainer import ROOT
 
 ATTACKS = programs.ATTACKS | programs_of_data_sets.ATTACKS | programs_of_values.ATTACKS | programs_of_limits.ATTACKS
 ATTACKS |= programs_of_own_errors.ATTACKS | programs_of_styles.ATTACKS | programs_of_names.ATTACKS
-ATTACKS |= programs_of_objects.ATTACKS | programs_of_gaps.ATTACKS
+ATTACKS |= programs_of_objects.ATTACKS | programs_of_gaps.ATTACKS | programs_of_counts.ATTACKS
 LED_TO = programs_of_own_errors.LED_TO | programs_of_styles.LED_TO | programs_of_gaps.LED_TO
 OWN_ERRORS = programs_of_own_errors.OWN_ERRORS | programs_of_gaps.OWN_ERRORS
 HONEST = honest_programs.HONEST | honest_python.HONEST | programs_of_data_sets.HONEST | programs_of_limits.HONEST
 HONEST |= programs_of_own_errors.HONEST | programs_of_styles.HONEST | programs_of_names.HONEST
-HONEST |= programs_of_objects.HONEST | programs_of_gaps.HONEST
+HONEST |= programs_of_objects.HONEST | programs_of_gaps.HONEST | programs_of_counts.HONEST
+NO_VERDICT = programs_of_gaps.NO_VERDICT | programs_of_counts.NO_VERDICT
 UNDECIDED = programs.UNDECIDED | programs_of_limits.UNDECIDED
 UNSCORED = programs.UNSCORED | programs_of_data_sets.UNSCORED
 
@@ -172,9 +174,9 @@ def test_an_error_that_the_code_may_have_led_to_scores_0(name) -> None:
     assert (result["score"], result["unscored"]) == (0.0, 0.0)
 
 
-@pytest.mark.parametrize("name", programs_of_gaps.NO_VERDICT)
+@pytest.mark.parametrize("name", NO_VERDICT)
 def test_a_pass_of_which_no_test_decides_is_unscored(name) -> None:
-    result = grade(*programs_of_gaps.NO_VERDICT[name])
+    result = grade(*NO_VERDICT[name])
     assert (result["score"], result["unscored"]) == (0.0, 1.0)
 
 

@@ -15,6 +15,7 @@ from reward.sandbox import wire
 from reward.sandbox.copies.records import OF_MODULE, Records, SharedContainers
 from reward.sandbox.objects import ERRORS, OBJECTS
 from reward.sandbox.tests_process.errors import CodeError, OutOfTime, Unsupported, chain
+from reward.sandbox.tests_process.guards.fewer import Fewer
 from reward.sandbox.tests_process.guards.given import Given
 from reward.sandbox.tests_process.guards.nothing import Results
 from reward.sandbox.tests_process.link.codec import Codec
@@ -41,7 +42,7 @@ class Link:
         self._refused: Unsupported | None = None
         self.raised: list[BaseException] = []  # by callables of the tests, on their way through the code
         self.unsettled: dict[int, tuple[str, BaseException]] = {}  # callable -> its name, how its last call failed
-        self.given = Given()
+        self.given, self.fewer = Given(), Fewer()
         self.empty_loops = False  # the tests have loops with checks that never went round
         self.results = Results()
         self.errors: list[BaseException] = []  # of the code
@@ -153,7 +154,7 @@ class Link:
             else:
                 result = self.value(reply.get("value"))
             self.results.note(result)
-            return result
+            return self.fewer.note_call(values, result)
 
     def globals(self, loaded: dict[str, Any], names: set[str]) -> dict[str, Any]:
         """Return the values of names that the code defines; functions came with the reply to its loading."""
