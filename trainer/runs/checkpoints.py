@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from trainer.algorithm import state
+from trainer.runs.metrics_file import is_step
 
 MARK = "complete.json"
 SCORE = "score.json"
@@ -79,7 +80,7 @@ def is_whole(folder: Path) -> bool:
     if (folder / state.FILE).exists() or not marker.is_file():
         return False
     text = marker.read_text(encoding="utf-8").strip()
-    return text.isdigit() and step_of(folder) <= int(text) and (folder / "actor").is_dir()
+    return is_step(text) and step_of(folder) <= int(text) and (folder / "actor").is_dir()
 
 
 def steps(root: Path) -> list[int]:
@@ -94,7 +95,7 @@ def latest(root: Path) -> Path | None:
 
 
 def _folders(root: Path) -> list[Path]:
-    folders = [path for path in root.glob("global_step_*/") if path.name.rsplit("_", 1)[1].isdigit()]
+    folders = [path for path in root.glob("global_step_*/") if is_step(path.name.rsplit("_", 1)[1])]
     return sorted(folders, key=step_of)
 
 
@@ -140,7 +141,7 @@ def _damage_of_verls(actor: Path) -> str:
     if not shards:
         return f"{actor} has no weights, model_world_size_N_rank_R.pt"
     size = shards[0].name.split("_")[3]
-    for rank in range(int(size) if size.isdigit() else 0):
+    for rank in range(int(size) if is_step(size) else 0):
         shard = actor / f"model_world_size_{size}_rank_{rank}.pt"
         if not shard.is_file():
             return f"{shard} is gone"

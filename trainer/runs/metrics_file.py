@@ -62,8 +62,13 @@ def rows(lines: Iterable[str]) -> Iterable[tuple[int, dict[str, Any]]]:
 
 def step_files(folder: Path) -> list[tuple[int, Path]]:
     """Return the files of a folder that are named after a step, in their order."""
-    paths = (path for path in folder.glob("*.jsonl") if path.stem.isascii() and path.stem.isdecimal())
+    paths = (path for path in folder.glob("*.jsonl") if is_step(path.stem))
     return sorted((int(path.stem), path) for path in paths if path.is_file())
+
+
+def is_step(text: str) -> bool:
+    """Whether a text is the number of a step: Python's ``isdigit`` takes '²' too, which is no number to ``int``."""
+    return text.isascii() and text.isdigit() and int(text[:16]) < MOST_STEPS
 
 
 def is_number(value: Any) -> bool:

@@ -12,7 +12,7 @@ from reward.support import redact
 from reward.support.nearest import nearest
 from reward.support.wording import expand_home, is_folder, path_fault, shown
 from trainer.runs import checkpoint_config, checkpoint_pickles, checkpoints, config_changes, stack_versions
-from trainer.runs.metrics_file import rows
+from trainer.runs.metrics_file import is_step, rows
 from trainer.settings.given import saved_settings
 from trainer.settings.knobs import AUTO
 from trainer.settings.settings import Settings
@@ -170,6 +170,6 @@ def cut(folder: Path, step: int | None) -> None:
         part.write_text("".join(f"{line}\n" for line in kept), encoding="utf-8")
         part.replace(metrics)
     for path in (folder / "rollouts").glob("*/*.jsonl"):
-        if path.stem.isdigit() and int(path.stem) > last:
+        if is_step(path.stem) and int(path.stem) > last:
             path.unlink()
     (folder / "summary.json").unlink(missing_ok=True)

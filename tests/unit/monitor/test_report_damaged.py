@@ -10,6 +10,7 @@ from reward.support import events
 from reward.support.ranks import ranks, spearman
 from trainer.monitor.report import page
 from trainer.monitor.report.run_record import read
+from trainer.runs import checkpoints
 
 DEEP = "[" * 100_000 + "]" * 100_000
 VALUES = (
@@ -89,3 +90,14 @@ def test_an_event_that_is_none_is_passed_over(tmp_path: Path, line) -> None:
 def test_ranks_of_what_equals_nothing_come_to_an_end() -> None:
     assert sorted(ranks([math.nan, 1.0, math.nan])) == [1.0, 2.0, 3.0]
     spearman([math.nan, 1.0], [1.0, math.nan])
+
+
+@pytest.mark.parametrize("name", ["global_step_²", "global_step_٣", "global_step_" + "9" * 200, "global_step_"])
+def test_a_folder_that_is_no_checkpoint_is_passed_over(tmp_path, name) -> None:
+    for folder in (name, "global_step_3"):
+        (tmp_path / folder / "actor").mkdir(parents=True)
+        (tmp_path / folder / checkpoints.MARK).write_text('{"files": {}}')
+    assert checkpoints.steps(tmp_path) == [3]
+    (tmp_path / "global_step_3" / checkpoints.MARK).unlink()
+    (tmp_path / checkpoints.VERLS_MARK).write_text("²")
+    assert checkpoints.latest(tmp_path) is None
