@@ -9,7 +9,7 @@ import re
 from typing import Any
 
 from reward.rules import rule
-from reward.rules.parsing import answer, prose
+from reward.rules.parsing import answer, prose, refusal
 from reward.rules.parsing.confirmed import asserted, by_verdicts, confirmed
 from reward.rules.parsing.denied import DENIED, without_denied
 from reward.rules.parsing.letters import (
@@ -67,7 +67,7 @@ EDGES = " \t\r\n.:,;()-"
 LONGEST_CHOICE = 1_024
 # Behind the last letter of a response that states no answer.
 NO_ANSWER = re.compile(
-    rf"{answer.REFUSAL.pattern}|\b(?:none|neither|not any) of"
+    rf"{refusal.REFUSAL.pattern}|\b(?:none|neither|not any) of"
     r" (?:these\b|those\b|the (?:\w+ )?(?:above|options|choices|answers)|the (?:given|listed|provided)\b)"
     r"|\b(?:no|without a) (?:correct|definitive|single|valid) (?:answer|option|choice)",
     re.IGNORECASE,

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Any
 
 from reward.rules import choice, number
-from reward.rules.parsing import answer, last_line, main_number, number_words, units
+from reward.rules.parsing import answer, last_line, main_number, number_words, refusal, units
 from reward.rules.parsing.latex import PERCENT, based, boxes, clean, equal_numbers, is_rounding, value
 from reward.rules.rule import Extra, Outcome, Rule
 from reward.support.errors import GroundTruthError
@@ -30,11 +30,6 @@ PHRASE = re.compile(
 )
 LAST_PERCENT = re.compile(r"\d(?:\\?%|\s?percent)[.*\s$]{0,6}\Z")
 SYMBOLS = re.compile(r"[\s*_]{0,8}[\u2600-\u27bf\U0001f300-\U0001faff\ufe0f]+\s*\Z")
-# '$11\sqrt{2}$, approximately 15.56'
-APPROXIMATION = re.compile(
-    r"(?<=[\d})$])[,;]? \(?(?:or |which is )?(?:approximately|approx\.?|about|roughly) "
-    r"[\d.,$]{1,20}(?: [a-z]{1,12})?\)?\.?\Z"
-)
 FINAL = re.compile(
     r".*(?:\b(?:is|are|equals|be|at)\s|[:=\u2208是为])", re.DOTALL
 )  # of a line, up to its last expression
@@ -75,10 +70,13 @@ def finals(response: str) -> tuple[str, ...]:
         if (text := place(end)) is not None:
             return boxes(text) or (_opening(text) if place is answer.hashed else _one(answer.stated(text) or text),)
     sentence = answer.stated(end)
-    if sentence is None and (several := last_line.several(end)):
+    text = end if sentence is None else sentence
+    exact, *rounded = main_number.rounding(text) or (text,)
+    exact = main_number.in_main_clause(exact) if sentence is None else exact
+    if sentence is None and (several := last_line.several(exact)):
         return several
-    one = _last(end) if sentence is None else _one(sentence)
-    return () if one is None else (one,)
+    one = _last(exact) if sentence is None else _one(exact)
+    return (*([] if one is None else [one]), *rounded)
 
 
 def _opening(text: str) -> str:
@@ -90,12 +88,14 @@ def _opening(text: str) -> str:
 def _last(text: str) -> str | None:
     """The last formula or number, whichever comes later."""
     formulas = list(last_line.FORMULA.finditer(text))
+    if refusal.is_refusal(text, max(0, (formulas[-1].start() if formulas else len(text)) - number.WINDOW)):
+        return None
     if not formulas:
         text = last_line.ascii_signs(text)
-        line = text.strip().rpartition("\n")[2]
+        line = text.strip(" \n\t*_").rpartition("\n")[2]
         lead = FINAL.match(line)
-        wholes = (text.strip(), line[lead.end() :].strip().rstrip(".\u3002") if lead else "")
-        return next(filter(None, map(last_line.expression, wholes)), None) or _number(text)
+        wholes = (text.strip(), line[lead.end() :].strip(" *_").rstrip(".\u3002").strip(" *_") if lead else "")
+        return next(filter(None, map(last_line.expression, wholes)), None) or _number(text) or last_line.word(line)
     formula = last_line.conclusion(text, formulas)
     if len(formulas) > 1 and OR.fullmatch(text, formulas[-2].end(), formulas[-1].start()):
         return None
@@ -115,7 +115,7 @@ def _one(sentence: str) -> str:
     """The answer in a sentence: its one formula or number among words; the sentence where it is more than that."""
     sentence = sentence.strip("`")
     text = SYMBOLS.sub("", SUM.sub("", CURRENCY.sub("", number_words.in_digits(last_line.ascii_signs(sentence)))))
-    text = APPROXIMATION.sub("", text)
+    text = main_number.main_clause(text)
     if PHRASE.fullmatch(text):
         return _opening(text)
     lead = LEAD.match(text)
@@ -146,6 +146,7 @@ def compare(truth: str, given: str) -> bool:
     if WORDS.fullmatch(truth) and WORDS.fullmatch(given):
         return truth.casefold() == given.casefold()
     truth = last_line.as_row(truth) if given.startswith("(") else truth
+    given = last_line.as_row(given) if truth.startswith("(") else given
     by_form = _compare_by_form(truth, given)
     return _compare_values(truth, given) if by_form is None else by_form
 

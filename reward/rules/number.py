@@ -13,7 +13,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from reward.rules.parsing import answer, number_words
+from reward.rules.parsing import answer, number_words, refusal
 from reward.rules.rule import Extra, Rule
 from reward.support.errors import GroundTruthError
 
@@ -273,7 +273,7 @@ def score(response: str, ground_truth: Any, extra: Extra) -> float:
     """
     wanted, end = read(ground_truth), answer.tail(response)
     right = any(same(given, wanted) for given in readings(end))
-    return float(right and not answer.is_refusal(end[-LONGEST:], max(0, min(len(end), LONGEST) - WINDOW)))
+    return float(right and not refusal.is_refusal(end[-LONGEST:], max(0, min(len(end), LONGEST) - WINDOW)))
 
 
 def example(ground_truth: Any, extra: Extra) -> str:

@@ -34,6 +34,15 @@ SUBJECT = re.compile(
     r"(?:(?:only|most|final|correct|right|best|likely|expected) ){0,3}answer\b",
     re.IGNORECASE,
 )
+# 'Uranus is not the answer; Neptune is.', 'The answer isn't Uranus. It's Neptune.', '天王星不是答案，海王星才是。'
+INSTEAD = re.compile(
+    r"\b(?:is|was)(?: not|n['\u2019]t) (?:the|my|our) (?:(?:correct|right|final) )?answer[,;.:\u2014-] ?(?:but |and )?"
+    r"([^\s,;.!?\n][^,;.!?\n]{0,80}?) (?:is|was)(?: (?:the|my|our)(?: (?:correct|right|final))? answer)?[.!*_ ]{0,4}\Z"
+    r"|\banswer (?:is|was)(?: not|n['\u2019]t) [^\n,;.]{1,80}[,;.] ?(?:it|the (?:correct|right|actual) (?:one|answer))"
+    r"(?:['\u2019]s| is| was) (?!not\b)([^\n,;!?]{1,80}?)[.!*_ ]{0,4}\Z"
+    r"|不是(?:正确)?答案[,\uff0c;\uff1b。]\s?(?:而)?([^\n,\uff0c。]{1,40}?)才?是(?:正确)?(?:答案)?[。.!]?\Z",
+    re.IGNORECASE,
+)
 # 'The answer is Paris. Wait, no, it's Lyon.'
 REVISED = re.compile(
     r"[.!?,\u2014\n] {0,2}(?:oh |hmm,? |oops,? )?(?:wait|actually|correction|scratch that|on second thought|sorry)\b"
@@ -116,6 +125,8 @@ def _without_emoji(text: str) -> str:
 def _sentence(end: str) -> str | None:
     """The last sentence that states an answer, by 'the answer is X', by 'X is the answer', or by its correction."""
     sentence = next(answer.sentences(end), None)
+    if sentence is None and (instead := INSTEAD.search(end, max(0, len(end) - answer.LONGEST_STATEMENT))):
+        return str(next(filter(None, instead.groups())))
     if sentence is None:
         subjects = [match[1] for match in SUBJECT.finditer(end[-answer.LONGEST_STATEMENT :])]
         return subjects[-1].strip(" ,") if subjects else None

@@ -43,6 +43,16 @@ NEXT_QUESTION = re.compile(
     r"\n[ \t*#]{0,8}(?:(?:Question|Problem|Human|User|Instruction|Q)(?: [2-9])?[*_]{0,2} ?:"
     r"|(?:问题|题目) ?[:\uff1a])"
 )
+# A first line that is an answer alone: 'B', '(B) London', '42 apples'.
+ALONE = re.compile(
+    r"\s*[*_(\[$`]{0,4}(?:[A-J](?![A-Za-z'\u2019])[^\w\s]{0,4}(?: [^\n]{0,48})?|-?\d[\d.,/%]*[^\n\d=+]{0,24})(?=\n)"
+)
+EXPLAINED = re.compile(
+    r"\s*\n[^\w\n]{0,8}(?:(?:explanation|reason(?:ings?|s)?|rationale|justification|because)\b|解析|解释|理由|分析|因为)",
+    re.IGNORECASE,
+)
+# What ends a turn; decoding leaves such tokens out, a file of samples may not.
+END_OF_TURN = re.compile(r"<\|(?:endoftext|im_end|eot_id|end|end_of_text|eos)\|>|<end_of_turn>|<eos>|</s>\s*\Z")
 ANSWERED = re.compile(rf"{BOX.pattern}|####|</answer>|{SAID.pattern}", re.IGNORECASE)
 JSON_VALUE = re.compile(r'\s{0,9}(?:"([^"\n]+)"|([^",}\[\]\n]+))\s{0,9}[,}]')
 ELLIPSIS = re.compile(r"\A(?:\.{2,}|\u2026)")  # 'The answer is ... 5'
@@ -93,40 +103,19 @@ ASIDE = re.compile(
     re.IGNORECASE,
 )
 
-REFUSAL = re.compile(
-    r"\b(?:can(?:no|['\u2019])t|cannot|can not|unable to|impossible to|not possible to) (?:be )?"
-    r"(?:accurately |definitively |confidently )?"
-    r"(?:answer|determine|solve|calculate|tell|compute|find|help|provide|assist)"
-    r"|\b(?:not|n't|n\u2019t|in)[ -]?(?:(?:give|provide|contain|have|include) )?"
-    r"(?:enough|sufficient) (?:information|data|detail)"
-    r"|\b(?:don['\u2019]t|do not) know\b|\bno idea\b"
-    r"|无法(?:确定|回答|计算|解答|得出|求)|不(?:知道|清楚|会[做解算答])|信息不足|条件不足",
-    re.IGNORECASE,
-)
-# 'I can't solve it exactly, but it is about 5' concludes, 'I can't solve it, but 5 appears' does not.
-CONCLUDED = re.compile(
-    r"=|\banswers? ?(?:[:\uff1a]|(?:is|are|was|would|must|should|could)\b)"
-    r"|\b(?:so|thus|therefore|hence|if|then|approximately|about|probably|maybe|assum\w*|guess\w*|estimat\w*"
-    r"|think|believe|say|gives?|equals?|left with)\b"
-    r"|\b(?:it|that|this|which|[a-z]|(?:the|his|her|their|its|my) (?:[a-z]+ ){1,4})"
-    r"(?:['\u2019]s| ?(?:is|are|was|were|must be|would be|should be|will be))(?! (?:in|on|not|only)\b)"
-    r"|所以|因此|假设|如果|答案|应该?是|大约|大概|估计|[猜得为]",
-    re.IGNORECASE,
-)
-
-
-def is_refusal(text: str, begin: int = 0) -> bool:
-    """Return whether a text says, at ``begin`` or later, that it has no answer, and then concludes nothing."""
-    refusals = list(REFUSAL.finditer(text, begin))
-    return bool(refusals) and CONCLUDED.search(text, refusals[-1].end()) is None
-
 
 def tail(response: str) -> str:
     """Return the end of a response, where its answer is: what follows its thoughts, if anything does.
 
     It ends where the response, having answered, asks itself the next question.
     """
-    end = _end(response)
+    turn = END_OF_TURN.search(response, max(0, len(response) - LONGEST)) if "<" in response else None
+    end = _end(response[: turn.start()] if turn else response)
+    alone = ALONE.match(end)
+    if alone and EXPLAINED.match(end, alone.end()) and not ANSWERED.search(end, alone.end()):
+        return end[: alone.end()]
+    if alone and (asked := NEXT_QUESTION.search(end, alone.end())) and not end[alone.end() : asked.start()].strip():
+        return end[: alone.end()]
     if (asked := NEXT_QUESTION.search(end)) and (answered := ANSWERED.search(end)):
         asked = NEXT_QUESTION.search(end, max(asked.start(), answered.end()))
         return end[: asked.start()] if asked else end

@@ -49,7 +49,7 @@ VALUES = re.compile(
 AND_ELSEWHERE = r",? (?:and|und|et|y|e|и) | ?(?:[\uff0c、和与と와과]) ?"
 JOINED_FORMULAS = re.compile(
     rf"(?<!between )(?<!from ){ONE_FORMULA}(?:[,\uff0c、]? ?{ONE_FORMULA}){{0,4}}"
-    rf"(?:{AND_ELSEWHERE}|(?<=\d\$), (?=\$(?:[a-z] ?= ?)?[\d-]))"
+    rf"(?:{AND_ELSEWHERE}|(?<=\d\$), (?=\$(?:[a-z](?:_\{{?\d\}}?)? ?= ?)?[\d-]))"
     rf"{ONE_FORMULA}[.*\s。\uff0e]*\Z",
     re.IGNORECASE,
 )
@@ -57,18 +57,23 @@ PLAIN_NUMBER = re.compile(r"-?[\d.,/]*\d")  # '$5$, $6$, $7$' is no 7
 TEN = re.compile("\u00d7 ?10([\u207b]?[\u2070\u00b9\u00b2\u00b3\u2074-\u2079]{1,3})")
 SIDES = re.compile(r"(?<![<>!:=\\])=(?!=)")
 COLUMN = re.compile(r"\\begin\{[pb]?matrix\}([^&]{1,400})\\end\{[pb]?matrix\}")
+POINT = re.compile(r"[A-Z](?:_\{?\w\}?|')? ?(?=\([^()]*,[^()]*\)\Z)")  # 'P(1, 2)'
 # These letters are numbers to math-verify, and names in 'I = 3'.
 CONSTANT_NAMED = re.compile(r"([Iie](?:_\{?\w{1,9}\}?)?) ?= ?([^=]+)")
 PLUS_MINUS = re.compile(r"\\pm(?![A-Za-z])")
 NAME = re.compile(r"[A-Za-z](?:_\{?\w\}?)? ?= ?")
 # A response that is one expression ('6-5i', 'x^2+1', '(1, 2)') and no words.
 EXPRESSION = re.compile(
-    r"(?=.*[A-Za-z(^\[{\u221a\u03c0\u00b2\u00b3])(?!.*=.*=)(?!.*<[/A-Za-z])(?!.*(?<![A-Za-z])(?!(?:sqrt|pi|sin|cos|tan|log|ln|exp)(?![a-z]{2}))[A-Za-z]{2})"
-    r"[\w+*/^().,=<>\u2264\u2265\- \[\]{}\u221a\u03c0\u00b2\u00b3]{1,64}",
+    r"(?=.*[A-Za-z(^\[{\u221a\u03c0\u00b2\u00b3\u221e])(?!.*=.*=)(?!.*<[/A-Za-z])(?!.*(?<![A-Za-z])(?!(?:sqrt|pi|sin|cos|tan|log|ln|exp)(?![a-z]{2}))[A-Za-z]{2})"
+    r"[\w+*/^().,=<>\u2264\u2265\- \[\]{}\u221a\u03c0\u00b2\u00b3\u221e\u222a]{1,64}",
     re.ASCII,
 )
 INFINITY = frozenset(f"{sign}\u221e" for sign in ("", "+", "-", *number.MINUS))
 GLUED = re.compile("[\u00bc-\u00be\u2150-\u215e\u03c0\u221a\u00b2\u00b3]")  # to a number, as in 3\u00bd and 2\u03c0
+
+PREDICATE = re.compile(
+    r"\b(?:is|are|be) (?:(?:an?|the|on|always|neither) )?[*_]{0,2}([A-Za-z]{2,20})[*_]{0,2}[.!]?[*_]{0,2}\Z"
+)
 
 
 def several(text: str) -> tuple[str, ...]:
@@ -104,7 +109,7 @@ def content(formula: re.Match[str]) -> str:
     r"""What a formula says: the last line of several (``align``), without its marks."""
     text = next(filter(None, formula.groups()), "").strip()
     if formula[4] is None and not LINES.search(text):
-        return text
+        return text.rstrip(",;")
     lines = [line.replace("&", "").strip() for line in LINES.sub("", text).split("\\\\")]
     return next((line for line in reversed(lines) if line), "")
 
@@ -137,7 +142,7 @@ def expression(text: str) -> str | None:
     if text in INFINITY:
         return text
     text = without_unit(text) if GLUED.search(text) else text
-    return text if len(text) > 1 and EXPRESSION.fullmatch(text) else None
+    return text if (len(text) > 1 or text == "\u03c0") and EXPRESSION.fullmatch(text) else None
 
 
 def both_signs(text: str) -> str:
@@ -148,10 +153,11 @@ def both_signs(text: str) -> str:
     return ", ".join(PLUS_MINUS.sub(sign, text).lstrip("+ ") for sign in "+-")
 
 
-def as_row(truth: str) -> str:
-    """Return a column as '(1, 2)'; another truth as it stands."""
-    column = COLUMN.fullmatch(truth)
-    return f"({', '.join(part.strip() for part in column[1].split(chr(92) * 2) if part.strip())})" if column else truth
+def as_row(text: str) -> str:
+    """Return a column, and a point with its name, as '(1, 2)'; another text as it stands."""
+    if column := COLUMN.fullmatch(text):
+        return f"({', '.join(part.strip() for part in column[1].split(chr(92) * 2) if part.strip())})"
+    return POINT.sub("", text, count=1) if POINT.match(text) else text
 
 
 def unnamed(truth: str, given: str) -> tuple[str, str] | None:
@@ -161,3 +167,9 @@ def unnamed(truth: str, given: str) -> tuple[str, str] | None:
         names = [match[1].replace("{", "").rstrip("}") for match in (one, other or one)]
         return (one[2], other[2] if other else given) if names[0] == names[1] else None
     return None
+
+
+def word(line: str) -> str | None:
+    """Return the word that a line without numbers ends in, as 'even' of 'The function is even'; None elsewhere."""
+    word = PREDICATE.search(line)
+    return word[1] if word else None

@@ -12,9 +12,11 @@ LONGEST_GAP = 64  # characters between two boxes of one answer
 CONNECTIVES = re.compile(
     r"(?:[\s$,;&]|\\(?:q?quad|text ?\{[^{}]{0,40}\}|[,;:()\[\]! ])|\b(?:and|or)\b)*(?:[A-Za-z](?:_\{?\w\}?)?\s*=\s*)?"
 )
+DENIED_BOX = re.compile(r"(?:\b(?:not|rather than|instead of)|不是|而非) ?[\s$(*\\\[]{0,6}\Z")
 SYMBOLS = str.maketrans(
     {"\u03c0": "\\pi ", "\u221e": "\\infty ", "\u2264": "\\le ", "\u2265": "\\ge ", "\u222a": "\\cup "}
     | {"\u221a": "\\sqrt ", "\u00d7": "\\times ", "\u00b7": "\\cdot ", "\u00f7": "/"}
+    | {"\u2234": "", "\uff08": "(", "\uff09": ")", "\uff0c": ","}
     | {"\u00b0": "^\\circ ", "\u2248": "\\approx ", "\u2208": "\\in ", "\u00b1": "\\pm "}
     | dict.fromkeys(number.MINUS, "-")
 )
@@ -39,7 +41,8 @@ APPROXIMATELY = re.compile(r"\A ?\\approx(?![A-Za-z]) ?")
 DEGREES = re.compile(r"\^ ?\{? ?\\circ ?\}?|\\degree(?![a-z])")
 PERCENT = re.compile(r"(?<=[\d})])\s*(?:\\?%|(?:percentage|percent|per cent|pct)\b(?: points?\b)?)")
 UNIT = (
-    r"(?:degrees?|radians?|dollars?|cents?|units?|cm|mm|km|m|kg|g|in(?:ch(?:es)?)?|feet|foot|ft|yards?|meters?|metres?|miles?"
+    r"(?:degrees?|radians?|dollars?|cents?|units?|cm|mm|km|m|kg|g|in(?:ch(?:es)?)?|feet|foot|ft|yards?|meters?"
+    r"|metres?|miles?"
     r"|centimeters?|kilometers?|grams?|kilograms?|pounds?|gallons?|liters?|hours?|hrs?|minutes?|min|seconds?|sec|s|h"
     r"|days?|weeks?|months?|years?|people|points?|ways|mph)"
 )
@@ -56,8 +59,20 @@ SYMBOL = re.compile(
     rf"(?<=[\d)}}]) *(?:\\[,;: ]|~)? *(?:\\(?:text|mathrm|textrm) ?\{{[~ ]?{SI}(?: ?[/~ ] ?{SI}){{0,3}} ?\}}|\\Omega)"
     rf"(?:\^ ?\{{?-?[1-4]\}}?)?(?: ?/ ?\\(?:text|mathrm|textrm) ?\{{[~ ]?{SI} ?\}}(?:\^ ?\{{?-?[1-4]\}}?)?)?\Z"
 )
+# What says of which integer a name is one: 'x = 2k\pi, k \in \mathbb{Z}'.
+OF_INTEGER = re.compile(
+    r"[,;(]? ?(?:\\text ?\{ ?(?:where|for)? ?\}|where |for )? ?[a-z] ?\\in ?(?:\\mathbb ?\{? ?[ZN] ?\}?|Z)\+?\)?\Z"
+)
+PLAIN_PI = re.compile(r"(?<![\\A-Za-z])pi(?![A-Za-z])")
+TIMES_TEN = re.compile(r"(?<=\d) ?x ?(?=10 ?\^)")
+# '8 = x' is 'x = 8', and '5 > x > -2' is '-2 < x < 5'.
+TURNED = re.compile(r"\A([^=<>A-Za-z]*\d[^=<>A-Za-z]*?) ?= ?([A-Za-z])\Z")
+FALLING = re.compile(
+    r"\A([^<>=,]{1,40}?) ?(>|\\g(?:eq?|eqslant)(?![a-z])) ?([A-Za-z]) ?(>|\\g(?:eq?"
+    r"|eqslant)(?![a-z])) ?([^<>=,]{1,40})\Z"
+)
 # A unit in Chinese, unless it is a numeral: '12 元', '12 平方厘米', never '12 万'.
-CHINESE_UNIT = re.compile(r"(?<=[\d)}]) ?[\u4e00-\u9fff]{1,6}\Z")
+CHINESE_UNIT = re.compile(r"(?<=[\d)}]) ?[\u4e00-\u9fff](?:/?[\u4e00-\u9fff]){0,5}(?:\^2|\^3)?\Z")
 CHINESE_NUMERAL = re.compile(r"[零一二三四五六七八九十百万亿兆半倍多余几约或和成折]|千(?![克米瓦赫卡帕伏焦])")
 SCALED = re.compile(rf"\A([-+]?\d[\d,]{{0,30}}(?:\.\d{{1,30}})?) ({'|'.join(number.SCALES)})\b")
 LISTED = re.compile(
@@ -114,6 +129,12 @@ def boxes(text: str) -> tuple[str, ...]:
     Nothing where there is no box, "" where the last one is not closed or empty.
     """
     box = answer.last_box(text, len(text))
+    while (
+        box
+        and DENIED_BOX.search(text, max(0, box[0] - LONGEST_GAP), box[0])
+        and (other := answer.last_box(text, box[0]))
+    ):
+        box = other
     if box is None:
         return ()
     contents = [box[2]]
@@ -142,7 +163,10 @@ def clean(latex: str) -> str:
         .replace("\\cfrac", "\\frac")
         .replace("\\varnothing", "\\emptyset")
     )
-    text = SET_NAMED.sub("", text.removeprefix("=").lstrip())
+    text = text.removeprefix("\\therefore").replace("\\langle", "(").replace("\\rangle", ")").lstrip()
+    text = SET_NAMED.sub("", OF_INTEGER.sub("", text).removeprefix("=").lstrip())
+    text = TURNED.sub(r"\2 = \1", TIMES_TEN.sub("\\\\times ", PLAIN_PI.sub(r"\\pi ", text)))
+    text = FALLING.sub(lambda bound: f"{bound[5]} {_rising(bound[4])} {bound[3]} {_rising(bound[2])} {bound[1]}", text)
     text = TEMPERATURE.sub("", text) if "\\circ" in text else text
     text = SYMBOL.sub("", text) if text[-1:] in "}a1234" else text
     text = APPROXIMATELY.sub("", text) if text.startswith("\\approx") else text
@@ -179,6 +203,10 @@ def _interval(made: re.Match[str]) -> str:
     left = f"{'(' if above == '<' else '['}{low}" if low else "(-\\infty"
     right = f"{bound}{')' if relation == '<' else ']'}" if bound else "\\infty)"
     return f"{left},{right}"
+
+
+def _rising(relation: str) -> str:
+    return "<" if relation == ">" else "\\le"
 
 
 def without_unit(text: str) -> str:

@@ -6,15 +6,18 @@ mark 97.2 % are right by the last number, and 99.2 % by this one.
 
 import itertools
 import re
+from collections.abc import Iterator
 
 from reward.rules import number
-from reward.rules.parsing import answer
+from reward.rules.parsing import answer, refusal
 
 # What stands behind the number that a sentence is about: '= $25 for selling 14 peaches', '45 miles in 4 hours'.
 SENTENCE = re.compile(r"(?<=[.!?]) +(?=[A-Z])")
+SENTENCE_OF_FORMULAS = re.compile(r"(?:(?<=[.!?])|(?<=[.!?]\$)|(?<=[.!?]\$\$)|(?<=\\\])) *(?=[A-Z][a-z])")
 IN_BRACKETS = re.compile(r"(?<=[A-Za-z.,%\d]) \((?=[^()]*\d)[^()]*\)")
 PREPOSITION = (
-    r"\b(?:in|for|of|after|at|to|from|on|over|per|within|during|by|with|around|through|before|than|because|every|each|if"
+    r"\b(?:in|for|of|after|at|to|from|on|over|per|within|during|by|with|around|through|before|than|because|every"
+    r"|each|if"
     r"|when|until)\b"
 )
 CLAUSE = r"\b(?:which|so|meaning|and|is|are|was|were|we|he|she|they|it|or|not|have|has)\b"
@@ -36,12 +39,78 @@ WHEN = re.compile(
     r"(?<=[a-z]) (?:in )?\d+ (?:years?|months?|weeks?|days?|hours?) (?:from now|later|ago|earlier|hence)\b"
 )
 CHECKING = re.compile(
-    r"\n[ \t*#_>(]{0,8}(?:(?:quick|now,?|let me|let's|to) )?(?:double[- ]?)?(?:check|verif|sanity)[^\n]*(?:\n.*)?\Z"
+    r"(?:\n[ \t*#_>(]{0,8}|(?<=[.!]) )(?:(?:quick|now,?|let me|let's|to) )?(?:double[- ]?)?(?:check|verif"
+    r"|sanity)(?:(?!\.\$? )[^\n]){0,400}(?:\n.*)?\Z"
     r"|\n[ \t*#_>(]{0,8}(?:验算|检验|检查|验证)[\uff1a:].*\Z",
     re.IGNORECASE | re.DOTALL,
 )
 CONCLUSION = re.compile(
     r"\n[ \t*#_>]{0,8}(?:so|therefore|thus|hence|final|in total|altogether|answer)\b|\n\W{0,8}(?:所以|因此|答)",
+    re.IGNORECASE,
+)
+LONGEST_SENTENCE = 1_024
+NEAR = 96  # characters in which a value and its unit stand
+MOST_CLAUSES = 8
+VALUE_END = re.compile(r".*(?:\d|\$|\\[)\]])", re.DOTALL)
+# A formula's end or a digit, and words of a unit.
+VALUE = re.compile(
+    r"(?:\d|[)}\]]|(?<!\$[A-Za-z])\$|\\\)|[%\u00b0\u00b2\u00b3\u03c0])[*_]{0,3}"
+    r"(?:(?: (?!(?:and|or|is|are|was|to|out|for|in|at|by|with|from|on|of|the|an?|when|where|that|which|plus|minus"
+    r"|times|over|gives?|than|mod|base)\b)[A-Za-z.]{1,16}){0,3}"
+    r"| ?[\u4e00-\u9fff]{1,6})[*_ ]{0,4}\Z"
+)
+MARKER = re.compile(
+    r"(?P<bracket> ?\((?!or\b|and\b|maybe\b|mod\b|base\b|in base\b)(?=[^()\n]*(?:[A-Za-z]{2}|=))[^()\n]{2,80}\)"
+    r"| ?\uff08(?!或|和)[^()\uff08\uff09\n]{1,80}\uff09)(?=[\s.*_!\u3002]*\Z)"
+    r"|(?P<reason>[,;]? ?\(?\b(?:when|where|whenever|if|since|because|provided|given that|assuming|while|whereas"
+    r"|as long as"
+    r"|(?:al)?though|but (?:I|not|only)|which (?:occurs?|happens|is (?:attained|achieved|reached|obtained))"
+    r"|attained|achieved|reached|obtained|occurring)\b"
+    r"|[,;\uff0c\uff1b ]? ?(?:当|此时|其中|因为|由于|[\uff0c,]比|可以|才[能可]))"
+    r"|(?P<circumstance>[,;]? (?:as|when|at|for|in(?! base\b| which\b)|of|by|from|with|on|after|per|to (?!the\b"
+    r"|be\b)(?=[a-z]{2}))\b)"
+    r"|(?P<denied>[,;] ?[^,;\n]{1,40} (?:fails?|is (?:rejected|extraneous|invalid|impossible|discarded)"
+    r"|does(?:n't| not) work)\b)",
+)
+# What the clause behind a value must not say, as it then has an answer of its own.
+CONCLUDES = re.compile(
+    r"\b(?:so|thus|therefore|hence|then|gives?|giving|we (?:get|have|find|obtain|see)|get|answer|finally|instead"
+    r"|actually|wait|yields?|equals?|leaves?|total|overall|altogether"
+    r"|in all|ways|being|means?|there (?:is|are)|(?:maximum|minimum|value) of)\b"
+    r"|\b(?:is|are|be|has|have|contains?|makes?|most|least)(?: [a-z]{1,12}){0,3} (?:\$[^$]{1,80}\$"
+    r"|-?\d[\d.,/]*)(?: [a-z]{1,16}){0,2}[.\s*]*\Z"
+    r"|(?:or|and) \S{1,12} (?:if|when|for)\b|(?:[\d)%$]|[A-Za-z]{2}) ?=|所以|因此|则|那么|答|共",
+    re.IGNORECASE,
+)
+STATES = re.compile(
+    r"\b(?:is|are|was|were|and|or|has|have|we|you|they|he|she|it|makes?|becomes?|means?|leaving|left)\b"
+    r"|[是为得]",
+    re.IGNORECASE,
+)
+# The main clause says something of its value, and begins with no condition.
+SAYS = re.compile(
+    r"=|:|\b(?:is|are|was|were|be|equals?|takes?|took|costs?|needs?|has|have|had|minimum of|maximum of|exactly"
+    r"|there|gets?|gives?)\b"
+    r"|[\uff1a是为有需要还剩得]|\A\W*[\d\\(]",
+    re.IGNORECASE,
+)
+SUBORDINATE = re.compile(
+    r"\W*(?:if|when|since|for|with|given|let|suppose|at|because|as|using|from|to|in|after|by|where|[a-z]{2,12}ing\b"
+    r"|substitute|multiply|divide|add|subtract|plug|take|set|当|如果|若|设|由|因为|在)(?:\b|(?=[\u4e00-\u9fff]))",
+    re.IGNORECASE,
+)
+BOUND = re.compile(r"\b(?:than|most|least|up to|divided by|multiple of) \S{1,40}(?: [a-z]{1,16})?\Z")
+COMMA = re.compile(r"[,\uff0c] ?(?!\d)")
+# '2\sqrt{5} \approx 4.47', '7/12, or about 58.3 %': both say the answer.
+ROUNDING = re.compile(
+    r"(?:[,;]? ?\(?(?:(?:or|which (?:is|equals)|i\.e\.,?) )?(?:approximately|approx\.?|about|roughly|around)"
+    r"| ?(?:\u2248|\\approx|\u7ea6[为是]?)) ?(?P<value>\$?[\d.,]{1,20}\\?[%$]{0,2})"
+    r"(?: [a-z.]{1,16}){0,2}\)?[\s.*$\u3002]*\Z"
+)
+LABELLED = re.compile(
+    r"(?:\b(?:steps?|case|part|method|equation|figure|exercise|example|note|chapter|section|line) \(?|第)\d{1,3}"
+    r"(?!\d|[./]\d)"
+    r"[^\d\n=$]{0,80}\Z",
     re.IGNORECASE,
 )
 
@@ -52,15 +121,13 @@ def main_part(text: str) -> str:
     '8 * 3 = $24 for the 6 books' ends behind 24, and 'He is 45 miles away after 4 hours' behind 45. Of a text that
     ends in a check of its result, what stands before it is read; one that ends in a refusal is about no number.
     """
-    if (check := CHECKING.search(text[-number.LONGEST :])) and not CONCLUSION.search(check[0], 1):
-        begin = max(0, len(text) - number.LONGEST) + check.start()
-        text = text[:begin] if number.UP_TO_LAST_DIGIT.match(text, 0, begin) else text
+    text = without_check(text)
     start, sentence = _last_sentence(text)
-    if answer.is_refusal(text, max(0, start - number.WINDOW)):
+    if refusal.is_refusal(text, max(0, start - number.WINDOW)):
         return ""
     sentence = KIND.sub("", answer.ROUNDED.sub("", sentence))
     dated = WHEN.sub("", sentence)
-    sentence = dated if number.UP_TO_LAST_DIGIT.match(dated) else sentence
+    sentence = main_clause(dated if number.UP_TO_LAST_DIGIT.match(dated) else sentence)
     reason = REASON.search(sentence)
     if reason and number.UP_TO_LAST_DIGIT.match(sentence, 0, reason.start()):
         sentence = sentence[: reason.start()]
@@ -85,6 +152,28 @@ def main_part(text: str) -> str:
     return text[:start] + sentence
 
 
+def without_check(text: str) -> str:
+    """Return a text without the check of its result in which it ends, and the labels there."""
+    if (check := CHECKING.search(text[-number.LONGEST :])) and not CONCLUSION.search(check[0], 1):
+        begin = max(0, len(text) - number.LONGEST) + check.start()
+        text = text[:begin] if number.UP_TO_LAST_DIGIT.match(text, 0, begin) else text
+    return without_labels(text)
+
+
+def in_main_clause(text: str) -> str:
+    """Return a text up to the end of its last main clause that has a value: a formula or a number."""
+    text = without_check(text)
+    end = VALUE_END.match(text)
+    if end is None:
+        return text
+    begin = text.rfind("\n", 0, end.end()) + 1
+    close = text.find("\n", end.end())
+    line = text[begin : close if close >= 0 else len(text)]
+    sentence = SENTENCE_OF_FORMULAS.split(line)[-1]
+    main = main_clause(sentence)
+    return text if main == sentence else text[:begin] + line[: len(line) - len(sentence)] + main
+
+
 def _last_sentence(text: str) -> tuple[int, str]:
     """Where the last sentence of the last line that has a digit begins, and the sentence."""
     end = number.UP_TO_LAST_DIGIT.match(text[-number.LONGEST :])
@@ -96,3 +185,49 @@ def _last_sentence(text: str) -> tuple[int, str]:
         begin = stop.end()
     close = text.find("\n", last)
     return begin, text[begin : close if close >= 0 else len(text)]
+
+
+def main_clause(sentence: str) -> str:
+    """Return a sentence up to the end of what it says of its answer; the whole where nothing follows that."""
+    if len(sentence) > LONGEST_SENTENCE:
+        return sentence
+    for marker in _markers(sentence):
+        head, tail = sentence[: marker.start()], sentence[marker.start() :]
+        if not VALUE.search(head[-NEAR:]) or BOUND.search(head[-NEAR:]) or CONCLUDES.search(tail, 1):
+            continue
+        if marker["circumstance"] and (STATES.search(tail, 1) or not SAYS.search(head)):
+            continue
+        if (marker["circumstance"] or marker["reason"]) and SUBORDINATE.match(COMMA.split(head)[-1]):
+            continue
+        return head
+    return sentence
+
+
+def rounding(text: str) -> tuple[str, str] | None:
+    """Return a text up to the rounding of its answer that it ends in, and the rounding; None where it has none."""
+    rounded = ROUNDING.search(text, max(0, len(text) - NEAR))
+    if (
+        rounded is None
+        or text.count("$", 0, rounded.start()) % 2
+        or not VALUE.search(text[max(0, rounded.start() - NEAR) : rounded.start()])
+    ):
+        return None
+    return text[: rounded.start()], rounded["value"].strip("$")
+
+
+def _markers(sentence: str) -> Iterator[re.Match[str]]:
+    """Yield where a clause may begin, of which only the first ones are looked at."""
+    for count, marker in enumerate(MARKER.finditer(sentence)):
+        if count >= MOST_CLAUSES:
+            return
+        yield marker
+
+
+def without_labels(text: str) -> str:
+    """Return a text up to its last number that is more than a label, as in 'This completes step 6'."""
+    for _ in range(MOST_CLAUSES):
+        label = LABELLED.search(text, max(0, len(text) - NEAR))
+        if label is None:
+            break
+        text = text[: label.start()]
+    return text

@@ -61,6 +61,13 @@ IN_ENGLISH = re.compile(
     rf"{ENGLISH_WORD}(?:(?:-| and | |, ){ENGLISH_WORD}){{0,12}})(?![\w-])",
     re.IGNORECASE,
 )
+# 'three fourths', 'two and a half', 'half a cup'
+PARTS = {"half": 2, "third": 3, "quarter": 4, "fourth": 4, "fifth": 5, "sixth": 6, "eighth": 8, "tenth": 10}
+IN_PARTS = re.compile(
+    rf"(?<![\w-])(?:(?P<whole>{'|'.join(BELOW_TWENTY[1:])}) and )?(?P<top>{'|'.join(BELOW_TWENTY[1:10])}|an?)[ -]"
+    rf"(?P<part>{'|'.join(PARTS)}|halve)s?(?![\w-])|(?<![\w-])(?P<half>half) an? (?=[a-z])",
+    re.IGNORECASE,
+)
 ONE = re.compile(r"\W*one(?: [a-z]+)?\W*", re.IGNORECASE)  # a pronoun elsewhere
 
 
@@ -84,6 +91,8 @@ def in_digits(text: str) -> str:
 
 def _english(text: str) -> str:
     """A text without digits with its one number in digits; as it stands where it has none or several."""
+    if len(parts := list(IN_PARTS.finditer(text))) == 1 and not IN_ENGLISH.search(IN_PARTS.sub("", text)):
+        return f"{text[: parts[0].start()]}{_part(parts[0])}{text[parts[0].end() :]}"
     numerals = [found for found in IN_ENGLISH.finditer(text) if found[0].lower() != "one" or ONE.fullmatch(text)]
     if len(numerals) != 1:
         return text
@@ -101,6 +110,15 @@ def _english(text: str) -> str:
         before = ENGLISH.get(word, 100)
     sign = "-" * bool(numerals[0]["minus"])
     return f"{text[: numerals[0].start()]}{sign}{total + section}{text[numerals[0].end() :]}"
+
+
+def _part(match: re.Match[str]) -> str:
+    """'3/4' of 'three fourths', '5/2' of 'two and a half'."""
+    if match["half"]:
+        return "1/2 "
+    bottom = PARTS[match["part"].lower()] if match["part"].lower() != "halve" else 2
+    whole = ENGLISH[match["whole"].lower()] if match["whole"] else 0
+    return f"{whole * bottom + ENGLISH.get(match['top'].lower(), 1)}/{bottom}"
 
 
 def _joined(match: re.Match[str]) -> str:
