@@ -59,6 +59,8 @@ def test_the_table() -> None:
     ]
     results[0]["acc"] = 0.5  # a score like F1 is no accuracy
     assert "accuracy" not in scores.table(results)[0]
+    of_a_model = [{name: value for name, value in result.items() if name != "acc"} for result in results]
+    assert scores.table(of_a_model) == scores.table(results)
 
 
 def test_a_models_text_does_not_steer_the_terminal() -> None:

@@ -83,7 +83,8 @@ def _cells(rows: Sequence[Mapping[str, Any]], right: bool) -> list[str]:
     scored = [row for row in rows if row["score"] is not None]
     answered = [row for row in rows if "truncated" in row]
     cells = [f"{len(rows):,}", _mean(scored, "score")]
-    cells += [_mean(scored, "acc")] * right
+    if right:
+        cells.append(_mean(scored, "acc"))
     cells.append(_share(sum(row["truncated"] for row in answered), len(answered)))
     return [*cells, _share(len(rows) - len(scored), len(rows))]
 

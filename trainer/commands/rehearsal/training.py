@@ -168,7 +168,7 @@ def run_command(arguments: Sequence[str], knobs: Mapping[str, str], log: Path) -
     Raises:
         StageFailed: it ended with another status than 0.
     """
-    # vLLM leaves its sockets where temporary files are; a socket's path has 107 bytes at most.
+    # vLLM leaves its sockets there; a socket's path has 107 bytes at most.
     tmp = tempfile.TemporaryDirectory(prefix="ppo-kit-", dir="/tmp")
     with tmp as sockets, redact.open_log(log) as output, redact.LogPipe(output) as pipe:
         process = subprocess.Popen(
@@ -176,7 +176,7 @@ def run_command(arguments: Sequence[str], knobs: Mapping[str, str], log: Path) -
             stdin=subprocess.DEVNULL,
             stdout=pipe.fd,
             stderr=subprocess.STDOUT,
-            env=clean_environment({**knobs, "TMPDIR": sockets}),
+            env=clean_environment({**knobs, "VLLM_RPC_BASE_PATH": sockets}),
         )
         try:
             status = process.wait(SILENT)
