@@ -39,7 +39,8 @@ OPENING = LetterPattern(
     re.IGNORECASE,
 )
 CORRECTION = re.compile(
-    r"(?:\A|[.!?,;\n])\s{0,9}(?:oh,? |hmm,? |no,? )?(?:wait|actually|correction|on second thought|no)\b[^\w\n]{1,4}"
+    r"(?:\A|[.!?,;\n])\s{0,9}(?:oh,? |hmm,? |no,? )?(?:wait|actually|correction|scratch that|on second thought|no)\b"
+    r"[^\w\n]{1,4}"
     r"(?:no[,.] |actually,? )?(?:(?:it's|it is|it should be|i mean|i meant|make it|option) )?([^\n]{0,8})\Z",
     re.IGNORECASE,
 )
