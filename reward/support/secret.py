@@ -25,11 +25,31 @@ SECRET_WORDS = frozenset(
         *("cookie", "cookies", "private", "cert", "certs", "certificate", "dsn", "webhook", "webhooks", "pat", "jwt"),
         *("sas", "otp", "apikey", "signature", "license", "session", "connstr", "pw", "passcode", "salt", "mnemonic"),
         *("sshpass", "dbpass", "pgpass", "userpass", "redispass", "ftppass"),
-        *("seal", "unseal", "passwort", "kennwort", "authz", "masterkey"),
+        *("seal", "unseal", "passwort", "kennwort", "authz", "masterkey", "totp", "pem"),
+        *("priv", "sessid", "sessionid", "mdp", "clave", "contrasena", "senha", "parola", "haslo", "wachtwoord"),
     ]
 )
 # ... or ends in one of these, as in PGPASSWORD and AUTHTOKEN, or holds these two in a row.
-ENDINGS = ("password", "passwd", "passphrase", "secret", "token", "apikey", "accesskey", "secretkey", "credentials")
+ENDINGS = ("password", "passwd", "passphrase", "secret", "token", "credentials", "key", "pass", "pw", "auth")
+WORDS = frozenset(  # which end so and mean something else
+    [
+        *("monkey", "turkey", "hotkey", "donkey", "hockey", "jockey", "whiskey", "bypass", "compass", "encompass"),
+        *("surpass", "trespass", "overpass", "underpass"),
+    ]
+)
+OTHER_SCRIPTS = (
+    "密码",
+    "密钥",
+    "秘钥",
+    "口令",
+    "令牌",
+    "密碼",
+    "密鑰",
+    "パスワード",
+    "비밀번호",
+    "пароль",
+    "contraseña",
+)
 PAIRS = {
     ("connection", "string"),
     ("conn", "str"),
@@ -37,6 +57,11 @@ PAIRS = {
     ("access", "id"),
     ("service", "account"),
     ("seed", "phrase"),
+    ("stripe", "sk"),
+    ("gcp", "sa"),
+    ("id", "rsa"),
+    ("kubeconfig", "data"),
+    *((kind, code) for kind in ("recovery", "backup", "mfa") for code in ("code", "codes")),
 }
 # Names that a desktop, a shell or a container sets, and that only sound like one.
 HARMLESS = re.compile(
@@ -55,6 +80,9 @@ COMMON = frozenset(
 LOOKS_SECRET = re.compile(
     r"\b(?:sk|pk|rk|gsk|xai)-[\w*-]{6,}|\bAIza[\w*-]{10,}|(?i:bearer)\s+(?=\S*[\d*_]|\S+\.\w)[\w.*~+/=-]{6,}"
     r"|\b(?:gh[pousr]|github_pat|hf|glpat|xox[abeprs])[_-][A-Za-z0-9_-]{20,}|\bAKIA[A-Z0-9]{16}\b"
+    r"|\b(?:[spr]k_(?:live|test)|whsec|gsk|dckr_pat|lin_api|figd|lsv2_(?:pt|sk)|gl(?:sa|c)|shp(?:at|ca|pa|ss))_\w{16,}"
+    r"|\b(?:npm|r8)_\w{30,}|\b(?:pypi|pplx|nvapi|tvly)-[\w-]{16,}|\bdo[opr]_v1_[0-9a-f]{16,}|\bwandb_v1_\w{16,}"
+    r"|\bSG\.[\w-]{16,}\.[\w-]{16,}|\bya29\.[\w-]{20,}|\bhv[bs]\.[\w-]{20,}|\bASIA[A-Z0-9]{16}\b"
     r"|\beyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]+|(?<=://)[^\s/@:'\"]*:[^\s/@'\"]+(?=@)"
 )
 PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
@@ -70,7 +98,9 @@ def is_secret_name(name: str) -> bool:
     """Whether an env var, a setting or a key of this name is likely to hold a secret."""
     parts = [part.lower() for part in PART.findall(name)]
     pairs = set(pairwise(parts))
-    is_secret = bool(SECRET_WORDS & set(parts) or PAIRS & pairs or any(part.endswith(ENDINGS) for part in parts))
+    is_ending = any(part.endswith(ENDINGS) and part not in WORDS for part in parts)
+    is_other = any(word in name.lower() for word in OTHER_SCRIPTS)
+    is_secret = bool(SECRET_WORDS & set(parts) or PAIRS & pairs) or is_ending or is_other
     return is_secret and not HARMLESS.fullmatch(name)
 
 

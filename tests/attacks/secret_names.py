@@ -17,13 +17,18 @@ SECRET = [
     *("APIKEY", "KEY_PASSPHRASE", "AZURE_SAS", "OTP_SEED", "BEARER"),
     *("ADMIN_PW", "LDAP_BIND_PW", "SSHPASS", "DBPASS", "DBPASS2", "PASSCODE", "HASH_SALT", "WALLET_MNEMONIC"),
     *("SEED_PHRASE", "SERVICE_ACCOUNT_JSON", "VAULT_UNSEAL", "MASTERKEY", "KENNWORT"),
+    *("STRIPE_SK", "ADMINPASS", "ADMINPW", "MYPASS", "LDAP_BINDPW", "TOTP_SEED", "RECOVERY_CODE", "BACKUP_CODES"),
+    *("MFA_CODE", "SERVER_PEM", "ID_RSA", "RSA_PRIV", "PRIVKEY", "PRIVATEKEY", "SIGNKEY", "ENCKEY", "DEPLOYKEY"),
+    *("SSHKEY", "GPGKEY", "LICENSEKEY", "SESSIONID", "SESSID", "AUTHKEY", "BASICAUTH", "HTTPAUTH", "PROXYAUTH"),
+    *("GCP_SA_JSON", "KUBECONFIG_DATA", "MDP", "CLAVE", "CONTRASENA", "CONTRASEÑA", "SENHA", "PAROLA", "HASLO"),
+    *("WACHTWOORD", "数据库密码", "API密钥", "口令", "パスワード", "ПАРОЛЬ"),
 ]
 
 HARMLESS = [
     *("TOKENIZERS_PARALLELISM", "KEYBOARD", "KEYBOARD_LAYOUT", "MONKEY", "PASSAGE", "COMPASS", "PATH", "PYTHONPATH"),
     *("PWD", "OLDPWD", "XDG_SESSION_ID", "XDG_SESSION_TYPE", "DBUS_SESSION_BUS_ADDRESS", "DESKTOP_SESSION"),
     *("SESSION_MANAGER", "AUTHOR", "HOSTNAME", "USER", "HOME", "TERM", "LANG", "CERTAINTY", "PRIVATELY"),
-    *("BYPASS", "SEED", "RANDOM_SEED", "BASALT"),
+    *("BYPASS", "SEED", "RANDOM_SEED", "BASALT", "HOTKEY", "TURKEY", "OVERPASS", "ENCLAVE", "HMAC_ALGORITHM"),
     *("OMP_NUM_THREADS", "CUDA_VISIBLE_DEVICES", "MODEL_PATH"),
 ]
 
@@ -40,4 +45,38 @@ PLAIN_VALUES = [
     "wayland",
     "default",
     "production",
+]
+
+# What providers' keys look like, whatever the variable is called that holds one.
+LOOKING = [
+    *("sk_live_51Habc0123456789abcdef", "rk_test_51Habc0123456789abcdef", "whsec_abc0123456789abcdef0123"),
+    *("npm_abcDEF0123456789abcdefABCDEF012345", "pypi-AgEIcHlwaS5vcmcCJDEyMzQ1", "dop_v1_0123456789abcdef0123"),
+    *("SG.abcdefghijklmnop.qrstuvwxyzABCDEF", "ya29.a0AfH6SMBabcdefghijklmno", "ASIAIOSFODNN7EXAMPLE"),
+    *("gsk_abcdefghijklmnopqrstuvwx", "r8_abcdefghijklmnopqrstuvwxyz01234567", "pplx-abcdefghijklmnopqrstuv"),
+    *("nvapi-abcdefghijklmnopqrstuvwx", "dckr_pat_abcdefghijklmnopqrst", "hvs.abcdefghijklmnopqrstuvwxyz01"),
+    *("tvly-abcdefghijklmnopqrst", "glsa_abcdefghijklmnopqrstuvwx", "lin_api_abcdefghijklmnopqrstuvw"),
+    *(
+        "shpat_0123456789abcdef0123",
+        "figd_abcdefghijklmnopqrstuv",
+        "lsv2_pt_0123456789abcdef0123",
+        "wandb_v1_abcdefghijklmnopqr",
+    ),
+    *(
+        "sk-proj-abcdefghijklmnop",
+        "hf_abcdefghijklmnopqrstuvwxyz",
+        "glpat-abcdefghijklmnopqrst",
+        "AKIAIOSFODNN7EXAMPLE",
+    ),
+]
+# What is no key.
+NOT_LOOKING = [
+    "sk_learn_is_a_library",
+    "npm_config",
+    "pypi-mirror",
+    "a.b.c",
+    "gsk_short",
+    "hvs.x",
+    "nvapi",
+    "tvly",
+    "SG.1.2",
 ]

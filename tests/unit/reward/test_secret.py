@@ -29,6 +29,16 @@ def test_names_that_only_sound_like_it(name) -> None:
     assert not secret.is_secret_name(name)
 
 
+@pytest.mark.parametrize("value", secret_names.LOOKING)
+def test_what_looks_like_a_key_of_a_provider_is_hidden(value) -> None:
+    assert value not in secret.scrub(f"the key {value} is wrong")
+
+
+@pytest.mark.parametrize("value", secret_names.NOT_LOOKING)
+def test_what_does_not_stays(value) -> None:
+    assert secret.scrub(f"the word {value} stays") == f"the word {value} stays"
+
+
 @pytest.mark.parametrize("value", secret_names.PLAIN_VALUES)
 def test_everyday_words_stay(monkeypatch, value) -> None:
     monkeypatch.setenv("SOME_AUTH_KEY", value)
