@@ -7,8 +7,6 @@ import contextlib
 import io
 import os
 import sys
-import tempfile
-import traceback
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -17,7 +15,6 @@ from rich.console import Console
 from rich.live import Live
 
 from reward.support import events, redact
-from reward.support.secret import scrub
 from reward.support.wording import reason, shown, system_error_text
 from trainer import commands
 from trainer.checks import preflight
@@ -36,7 +33,7 @@ from trainer.runs import config_changes, folders, resume
 from trainer.settings.knobs import with_trait
 from trainer.settings.messages import in_language
 from trainer.settings.settings import Settings, read_settings
-from trainer.user_error import UserError, fail
+from trainer.user_error import UserError, fail, own_fault
 
 STATES: dict[type[BaseException], str] = {
     supervisor.RunFailed: "failed",
@@ -273,17 +270,6 @@ def tell_covered(settings: Settings) -> None:
     """Say what of the file of ``--config`` gives way to an env var, which may be there for another reason."""
     for line in settings.covered:
         print(in_language(f"train.sh: {line}"), file=sys.stderr)
-
-
-def own_fault() -> str:
-    """Write the traceback of the error in hand to a file; return the line that says so."""
-    text = scrub(traceback.format_exc())
-    with contextlib.suppress(OSError):
-        handle, path = tempfile.mkstemp(prefix="ppo-kit-fault-", suffix=".txt")
-        os.close(handle)
-        Path(path).write_text(text, encoding="utf-8", errors="backslashreplace")
-        return f"internal error in the kit, not in your input: please report it with {path}"
-    return f"internal error in the kit, not in your input: please report it with what follows\n{text}"
 
 
 def closing(command: Callable[[], int]) -> int:

@@ -1,10 +1,15 @@
-"""What a person is told, and what a person can mend. Standard library alone."""
+"""What a person is told: messages, what the person can mend, the kit's own faults. Standard library alone."""
 
 import contextlib
+import os
 import sys
+import tempfile
+import traceback
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TextIO
 
+from reward.support.secret import scrub
 from reward.support.wording import LINE, shown
 from trainer.settings.messages import in_language
 
@@ -37,3 +42,14 @@ def shortened(faults: Sequence[str]) -> list[str]:
     lines = [shown(fault, LINE) for fault in faults[:MOST_FAULTS]]
     hidden = len(faults) - len(lines)
     return lines + [f"... and {hidden:,} more, shown once these are fixed"] * bool(hidden)
+
+
+def own_fault() -> str:
+    """Write the traceback of the error in hand to a file; return the line that says so."""
+    text = scrub(traceback.format_exc())
+    with contextlib.suppress(OSError):
+        handle, path = tempfile.mkstemp(prefix="ppo-kit-fault-", suffix=".txt")
+        os.close(handle)
+        Path(path).write_text(text, encoding="utf-8", errors="backslashreplace")
+        return f"internal error in the kit, not in your input: please report it with {path}"
+    return f"internal error in the kit, not in your input: please report it with what follows\n{text}"
