@@ -104,7 +104,12 @@ def required_names(names: set[str], called: set[str], solution: str, prompt: str
 
 
 def due_names(tree: ast.Module, names: set[str]) -> set[str]:
-    """Return those of ``names`` that tests read only as what is due: ``f(1) == N``, ``for x, y in CASES: ... f(x)``."""
+    """Return those of ``names`` that tests read only as what is due: ``f(1) == N``, ``for x, y in CASES: ... f(x)``.
+
+    Where tests call none of them, the code is to define what they read: ``list(PRIMES) == [2, 3]``.
+    """
+    if not _asks(tree, names):
+        return set()
     due: list[ast.expr] = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.Eq):
@@ -115,6 +120,7 @@ def due_names(tree: ast.Module, names: set[str]) -> set[str]:
     calls = [call for side in due for call in ast.walk(side) if isinstance(call, ast.Call)]
     handed = [call for call in calls if getattr(call.func, "id", "") not in OF_ITEMS]  # map(f, CASES)
     handed_on = {id(part) for call in handed for argument in call.args for part in ast.walk(argument)}
+    handed_on |= {id(part) for call in calls for keyword in call.keywords for part in ast.walk(keyword.value)}
     inside = {id(part) for side in due for part in ast.walk(side)} - handed_on
     read = [node for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id in names]
     return {node.id for node in read if id(node) in inside} - {node.id for node in read if id(node) not in inside}

@@ -102,6 +102,15 @@ NO_VERDICT: dict[str, Program] = {
     ),
 }
 HONEST: dict[str, Program] = {
+    "a list that tests loop over": ("primes = [2, 3]", "assert [p for p in primes] == [2, 3]", {}),
+    "a list beside what is due": ("PRIMES = [2, 3, 5]", "for a, b in zip(PRIMES, [2, 3, 5]): assert a == b", {}),
+    "functions in a list": ("def f(x): return 2 * x\nOPS = [f]", "for op in OPS: assert op(2) == 4", {}),
+    "a function that is a key": ("def f(x): return -x", "assert sorted([1, 2], key=f) == [2, 1]", {}),
+    "a function that library functions are handed": (
+        "def f(a, b): return a - b",
+        "import functools\nassert sorted([2, 1], key=functools.cmp_to_key(f)) == [1, 2]",
+        {},
+    ),
     "all of three, by the length of the result": (
         "def f(x): return [1,2,3]",
         "want=[1,2,3]\nr=f(3)\nfor i in range(len(r)): assert r[i]==want[i]",

@@ -34,6 +34,24 @@ def _say(loop: ast.For | ast.comprehension, body: Sequence[ast.AST]) -> None:
         loop.iter = _Replaced(over, ast.Call(ast.Name(BESIDE, ast.Load()), [over, *due], [])).visit(loop.iter)
 
 
+def without(tree: ast.Module) -> ast.Module:
+    """Return tests as they were before ``beside``; nodes that are left are the same."""
+    _Removed().visit(tree)
+    return tree
+
+
+def looked_over(node: ast.AST) -> ast.AST:
+    """Return what stood there before ``beside``."""
+    is_said = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == BESIDE
+    return node.args[0] if is_said else node  # type: ignore[attr-defined]
+
+
+class _Removed(ast.NodeTransformer):
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        return looked_over(node)
+
+
 class _Replaced(ast.NodeTransformer):
     def __init__(self, old: ast.expr, new: ast.expr) -> None:
         self._old, self._new = old, new

@@ -6,6 +6,7 @@ from types import TracebackType
 
 from reward.sandbox.source import Function, walk
 from reward.sandbox.tests_process.errors import FILES, CodeError, Unsupported
+from reward.sandbox.tests_process.guards.indexed import looked_over, without
 from reward.sandbox.tests_process.own_errors.dependence import Dependence
 
 
@@ -24,7 +25,8 @@ def is_own(error: BaseException, tests: str, names: set[str]) -> bool:
     places = [_node(tree, *span) for span in _spans(error.__traceback__)]
     if not places or None in places or isinstance(places[-1], ast.Raise):  # which is a verdict
         return False
-    dependence = Dependence(tree, names)
+    places = [looked_over(place) for place in places if place]
+    dependence = Dependence(without(tree), names)
     depends = dependence.fails_in(places[-1]) and not _is_misfit(error, places[-1], tree)  # type: ignore[arg-type]
     return not depends and not any(map(dependence.decides, places))  # type: ignore[arg-type]
 
