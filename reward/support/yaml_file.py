@@ -30,6 +30,7 @@ PROBLEMS = {
     "mapping values are not allowed": "a value with ': ' in it wants quotes, and names begin in one column",
     "could not find expected ':'": "a NAME: VALUE line is wanted, or a text in quotes",
     "tab": "indent with blanks, never with tabs",
+    "unhashable key": "a name is a text, and no list",
     "that cannot start any token": "a value that begins with such a character wants quotes",
     "found undefined alias": "a value that begins with * wants quotes",
     "<document start>": "names begin in one column",
