@@ -6,7 +6,6 @@ mark 97.2 % are right by the last number, and 99.2 % by this one.
 
 import itertools
 import re
-from collections.abc import Iterator
 
 from reward.rules import number
 from reward.rules.parsing import answer, refusal
@@ -191,7 +190,7 @@ def main_clause(sentence: str) -> str:
     """Return a sentence up to the end of what it says of its answer; the whole where nothing follows that."""
     if len(sentence) > LONGEST_SENTENCE:
         return sentence
-    for marker in _markers(sentence):
+    for marker in itertools.islice(MARKER.finditer(sentence), MOST_CLAUSES):
         head, tail = sentence[: marker.start()], sentence[marker.start() :]
         if not VALUE.search(head[-NEAR:]) or BOUND.search(head[-NEAR:]) or CONCLUDES.search(tail, 1):
             continue
@@ -213,14 +212,6 @@ def rounding(text: str) -> tuple[str, str] | None:
     ):
         return None
     return text[: rounded.start()], rounded["value"].strip("$")
-
-
-def _markers(sentence: str) -> Iterator[re.Match[str]]:
-    """Yield where a clause may begin, of which only the first ones are looked at."""
-    for count, marker in enumerate(MARKER.finditer(sentence)):
-        if count >= MOST_CLAUSES:
-            return
-        yield marker
 
 
 def without_labels(text: str) -> str:

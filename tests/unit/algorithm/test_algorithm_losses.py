@@ -7,10 +7,10 @@ import pytest
 import torch
 from tensordict import TensorDict
 from verl.utils import tensordict_utils as tu
-from verl.workers.config import FSDPActorConfig, FSDPCriticConfig
 from verl.workers.utils import losses as verls
 
 from tests.support import reference_ppo as reference
+from tests.support.engines import actor, critic
 from tests.unit.algorithm.test_algorithm_formulas import MODES
 from trainer.algorithm import losses
 from trainer.algorithm.finite_check import NonFiniteError
@@ -50,18 +50,6 @@ def output(name: str, seed: int = 9) -> dict[str, torch.Tensor]:
     draw = torch.Generator().manual_seed(seed)
     rows = [torch.randn(p + r, generator=draw) for p, r in zip(PROMPTS, RESPONSES, strict=True)]
     return {name: jagged(rows).requires_grad_()}
-
-
-def actor(mode: str = "token-mean", **changes: object) -> FSDPActorConfig:
-    return FSDPActorConfig(
-        **{"strategy": "fsdp2", "rollout_n": 1, "ppo_micro_batch_size_per_gpu": 3, "loss_agg_mode": mode, **changes}
-    )
-
-
-def critic(mode: str = "token-mean", **changes: object) -> FSDPCriticConfig:
-    return FSDPCriticConfig(
-        **{"strategy": "fsdp2", "ppo_micro_batch_size_per_gpu": 3, "loss_agg_mode": mode, **changes}
-    )
 
 
 def values_of(metrics: dict[str, object]) -> dict[str, object]:

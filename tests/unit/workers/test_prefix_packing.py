@@ -2,11 +2,11 @@
 
 import pytest
 import torch
-from transformers import CONFIG_MAPPING, AutoModelForCausalLM, AutoModelForTokenClassification, Qwen2ForCausalLM
+from transformers import CONFIG_MAPPING, AutoModelForCausalLM, Qwen2ForCausalLM
 from verl.utils import tensordict_utils as tu
 from verl.workers.engine.fsdp import transformer_impl
 
-from tests.support.engines import nested, run
+from tests.support.engines import SMALL, dense_varlen, made, nested, run
 from trainer.workers.engine import prefix_packing, varlen_attention
 from trainer.workers.engine.response_logits import engines
 
@@ -14,25 +14,6 @@ OURS = engines(transformer_impl)
 VERLS = {
     "language_model": transformer_impl.FSDPEngineWithLMHead,
     "value_model": transformer_impl.FSDPEngineWithValueHead,
-}
-SMALL = {
-    "vocab_size": 200,
-    "hidden_size": 32,
-    "intermediate_size": 48,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 4,
-    "num_key_value_heads": 2,
-    "head_dim": 8,
-    "pad_token_id": 0,
-    "sliding_window": None,
-    "use_sliding_window": False,
-    "num_experts": 4,
-    "num_local_experts": 4,
-    "moe_intermediate_size": 16,
-    "shared_expert_intermediate_size": 16,
-    "num_experts_per_tok": 2,
-    "attn_implementation": "sdpa",
-    "experts_implementation": "eager",  # the others have no float64
 }
 ROUNDING = {"rtol": 1e-4, "atol": 1e-5}  # norms and angles are computed in float32 anywhere
 
@@ -53,14 +34,6 @@ def batch(prompts, responses, common: int):
         "responses": nested(response for _, response in pairs),
     }
     return tu.get_tensordict(tensors, {"temperature": 0.7, "use_remove_padding": False, "calculate_entropy": True})
-
-
-def made(kind: str, model_type: str = "qwen2", **options):
-    """A model of random weights in float64."""
-    torch.manual_seed(0)
-    auto = {"language_model": AutoModelForCausalLM, "value_model": AutoModelForTokenClassification}[kind]
-    config = CONFIG_MAPPING[model_type](**SMALL, num_labels=1, classifier_dropout=0.0, **options)
-    return auto.from_config(config, dtype=torch.float64)
 
 
 def same(kind: str, model, data, tokens: int) -> None:
@@ -158,20 +131,6 @@ def test_verls_engine_builds_such_a_model(small_model, monkeypatch) -> None:
     assert engine._build_module() is model
     assert engine.packs
     assert model.config._attn_implementation == prefix_packing.NAME
-
-
-def dense_varlen(query, key, value, cu_seq_q, cu_seq_k, max_q, max_k, *, scale=None, window_size=(-1, -1)):
-    """What torch's kernel computes, which wants a GPU: (T, heads, d) of each, sequences by their offsets."""
-    assert cu_seq_q.dtype == torch.int32 and cu_seq_q is cu_seq_k and window_size == (-1, 0)
-    assert max_q == max_k == int(cu_seq_q.diff().max()) and query.shape == key.shape == value.shape
-    parts = [tensor.split(cu_seq_q.diff().tolist()) for tensor in (query, key, value)]
-    rows = [
-        torch.nn.functional.scaled_dot_product_attention(
-            *(part.transpose(0, 1) for part in sequence), is_causal=True, scale=scale
-        ).transpose(0, 1)
-        for sequence in zip(*parts, strict=True)
-    ]
-    return torch.cat(rows)
 
 
 @pytest.mark.parametrize(

@@ -42,9 +42,8 @@ class Link:
         self._refused: Unsupported | None = None
         self.raised: list[BaseException] = []  # by callables of the tests, on their way through the code
         self.unsettled: dict[int, tuple[str, BaseException]] = {}  # callable -> its name, how its last call failed
-        self.given, self.fewer = Given(), Fewer()
+        self.given, self.fewer, self.results = Given(), Fewer(), Results()
         self.empty_loops = False  # the tests have loops with checks that never went round
-        self.results = Results()
         self.errors: list[BaseException] = []  # of the code
         self.asked = 0
         self.defined: frozenset[str] = frozenset()  # names of the code's
