@@ -1,5 +1,6 @@
 """What a person sees while verl trains: the phase of the start-up, then one line a step."""
 
+import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -29,7 +30,8 @@ SHOWN = {
     "timing_s/step": "{:.1f} s",
 }
 # vLLM's word for an engine that was killed; verl, where it does not generate just then, waits for the engine for ever.
-ENGINE_DIED = "engine core exited unexpectedly"
+# The server's own process says it: others may print a response, which can hold any words.
+ENGINE_DIED = re.compile(r"^(\x1b\[\d+m)?\(\w*HttpServer pid=[^()]*\).*engine core exited unexpectedly")
 REPORT_EVERY = 30.0  # seconds of silence before a sign of life
 
 
@@ -79,7 +81,7 @@ class Progress:
     def follow(self) -> None:
         """Say what has happened since the last call."""
         for line in self._new_lines(self.log):
-            if ENGINE_DIED in line and self.engine_died is None:
+            if ENGINE_DIED.match(line) and self.engine_died is None:
                 self.engine_died = time.monotonic()
         for event in events.parse(self._new_lines(self.events)):
             self._take(event)
@@ -157,7 +159,7 @@ class Progress:
             chunk = file.read()
         end = chunk.rfind(b"\n") + 1
         self._offsets[path] += end
-        return chunk[:end].decode(errors="replace").splitlines()
+        return chunk[:end].decode(errors="replace").split("\n")[:-1]  # a response may hold other ends of lines
 
 
 def eta(progress: Progress) -> float | None:

@@ -195,6 +195,16 @@ def test_a_broken_node_with_the_token_brings_nobody_down(rendezvous, capfd, hell
     assert "Traceback" not in capfd.readouterr().err
 
 
+@pytest.mark.parametrize("refused", [5, None, True, {}, "text", 1e300])
+def test_a_refusal_that_is_no_list_is_no_node(rendezvous, capfd, refused) -> None:
+    channel = rendezvous_client.connect(HERE, rendezvous.port, HERE, 5)
+    channel.send(refused=refused)
+    with pytest.raises(ConnectionError):
+        channel.poll(5)
+    assert join(rendezvous) < JOINED
+    assert "Traceback" not in capfd.readouterr().err
+
+
 def test_one_that_does_not_read_hangs_nobody(rendezvous, monkeypatch) -> None:
     monkeypatch.setattr("trainer.launch.cluster.wire.SENDING", 0.5)
     channel = rendezvous_client.connect(HERE, rendezvous.port, HERE, 5)

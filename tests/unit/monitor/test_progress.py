@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from reward.support import events
 from trainer.monitor.progress import Progress
 from trainer.runs.metrics_file import held_out
@@ -44,6 +46,27 @@ def test_an_engine_that_dies_is_heard(tmp_path) -> None:
     (tmp_path / "train.log").write_text("(BatchHttpServer pid=1) INFO engine core is up\n" + line)
     progress.follow()
     assert progress.engine_died is not None
+
+
+WORDS = "WARNING [core_client.py:728] [shutdown] MPClient: engine core exited unexpectedly; starting cleanup"
+ENGINE_LINES = (
+    *(f"(BatchHttpServer pid=1) {WORDS}", f"\x1b[36m(BatchHttpServer pid=1, ip=10.0.0.2)\x1b[0m {WORDS}"),
+    f"(vLLMHttpServer pid=1) {WORDS}",
+)
+PRINTED = (  # by a reward function or a tool that prints what it was given
+    *(WORDS, f"(RewardLoopWorker pid=1) {WORDS}", f"(RewardLoopWorker pid=1) (BatchHttpServer pid=1) {WORDS}"),
+    *(f"(BatchWorker pid=1) x{end}(BatchHttpServer pid=1) {WORDS}" for end in "\r\x0b\x0c\x1c\x1e\x85\u2028\u2029"),
+    f"\x1b[36m(BatchWorker pid=1)\x1b[0m \x1b[36m(BatchHttpServer pid=1)\x1b[0m {WORDS}",
+)
+
+
+@pytest.mark.parametrize("line", [*ENGINE_LINES, *PRINTED])
+def test_no_response_says_that_the_engine_died(tmp_path, line) -> None:
+    """The launcher ends a run without an engine: a policy whose words are printed must not end it."""
+    progress = Progress(tmp_path, 10, print)
+    (tmp_path / "train.log").write_bytes(f"{line}\n".encode())
+    progress.follow()
+    assert (progress.engine_died is not None) == (line in ENGINE_LINES)
 
 
 def test_what_a_run_does_not_have_is_not_shown(tmp_path) -> None:

@@ -190,7 +190,7 @@ class Rendezvous:
                     if member is None:
                         return
                 elif "refused" in message:
-                    self._note(*map(str, message["refused"]))
+                    self._note(*_refusals(message["refused"]))
                 elif member is not None and "gone" in message:
                     member.gone = f"{member.name} has ended: {message['gone']}"
                 elif member is not None:
@@ -252,6 +252,13 @@ def _facts(message: Any) -> dict[str, Any]:
     if not (0 <= message["rank"] < 1 << 31 and 0 < message["port"] < 1 << 16):
         raise ConnectionError(NOT_A_NODE)
     return message
+
+
+def _refusals(message: Any) -> list[str]:
+    """Return why a machine does not come."""
+    if not isinstance(message, list):
+        raise ConnectionError(NOT_A_NODE)
+    return list(map(str, message))
 
 
 def _unheard(address: str, first: int, port: int, error: OSError) -> str:

@@ -12,14 +12,14 @@ from verl.tools.schemas import OpenAIFunctionToolSchema
 
 from environments.tools.calls import Call
 from environments.tools.spec import Schema
-from trainer.workers.rollout.multi_turn import vllm_parser
+from trainer.workers.rollout.multi_turn import timed_patterns, vllm_parser
 
 WANTED = "--tools needs a model that was made for them"
 logger = logging.getLogger(__name__)
 NAME, EXAMPLE = "weather", {"location": "Rome", "days": 3}
 MARKS = re.compile(
     r"<\|?tool_calls?[\w|]*>|<\|tool_calls_section_begin\|>|<minimax:tool_call>|<seed:tool_call>|<function="
-    r"|\[TOOL_CALLS\]|<\|python_tag\|>"
+    r"|\[TOOL_CALLS\]|<\|python_tag\|>|<\uff5cDSML\uff5ctool_calls>|<\|channel\|>commentary to=functions"
 )
 PROBE: Schema = {
     "type": "function",
@@ -59,7 +59,7 @@ class CallFormat:
         tokens = tokenizer.encode(_written(tokenizer, template_kwargs), add_special_tokens=False)
         for name, make in _parsers(tokenizer):
             try:
-                parser = make()
+                parser = timed_patterns.limit_patterns(name, make())
                 _, calls, _ = await cls(tokenizer, [PROBE], name, parser)._read(tokens)
                 if [(call.name, json.loads(call.arguments)) for call in calls] == [(NAME, EXAMPLE)]:
                     return cls(tokenizer, schemas, name, parser)
@@ -76,6 +76,7 @@ class CallFormat:
             return self._tokenizer.decode(tokens, skip_special_tokens=True), [], True
 
     async def _read(self, tokens: Sequence[int]) -> tuple[str, list[Call], bool]:
+        timed_patterns.begin_turn()
         text, tool_calls = await self._parser.extract_tool_calls(list(tokens), self._schemas)
         if not tool_calls:
             whole = self._tokenizer.decode(tokens, skip_special_tokens=True)

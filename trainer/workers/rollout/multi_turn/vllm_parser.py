@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from environments.tools.calls import Call
+from trainer.workers.rollout.multi_turn import timed_patterns
 
 FIRST = (
     "llama3_json",
@@ -31,7 +32,7 @@ class VllmParser:
         from vllm.tool_parsers import ToolParserManager  # takes seconds
 
         self._tokenizer = tokenizer
-        self._parser_class = ToolParserManager.get_tool_parser(name)
+        self._name, self._parser_class = name, ToolParserManager.get_tool_parser(name)
         self._ends = set(tokenizer.all_special_ids)
         self._make([])
 
@@ -54,7 +55,7 @@ class VllmParser:
 
     def _make(self, tools: list[Any]) -> Any:
         """Return a parser for one turn: it may keep a state."""
-        return self._parser_class(self._tokenizer, tools)
+        return timed_patterns.limit_patterns(self._name, self._parser_class(self._tokenizer, tools))
 
 
 def names() -> Iterator[str]:
