@@ -18,11 +18,28 @@ SAMPLE = 2000  # prompts of which the length in tokens is measured, evenly sprea
 class Lengths:
     """Prompt lengths in tokens, of a sample."""
 
-    measured: int
-    median: int
-    longest: int
-    too_long: float  # share of the sample that is over the limit
+    sizes: tuple[int, ...]
     limit: int
+
+    @property
+    def measured(self) -> int:
+        """How many were measured."""
+        return len(self.sizes)
+
+    @property
+    def median(self) -> int:
+        """The median."""
+        return int(np.median(self.sizes))
+
+    @property
+    def longest(self) -> int:
+        """The longest; 0 where none was measured."""
+        return max(self.sizes, default=0)
+
+    @property
+    def too_long(self) -> float:
+        """Share of the sample that is over the limit."""
+        return sum(size > self.limit for size in self.sizes) / max(1, self.measured)
 
 
 @dataclass(frozen=True)
@@ -35,6 +52,7 @@ class Report:
     leaks: int  # held-out rows whose prompt is trained on
     sources: dict[str, int]  # data_source -> rows of both files
     lengths: Lengths | None
+    held_out_lengths: Lengths | None = None  # where training prompts are too long
 
     def notable(self, scored_by: str = "", are_episodes: bool = False) -> list[str]:
         """Return what the plan of a run does not say: repeated, leaked and dropped rows, several sources, no rule.
@@ -54,7 +72,8 @@ class Report:
             return ""
         lengths, exact = self.lengths, self.lengths.measured >= self.rows
         dropped = round(lengths.too_long * self.rows)
-        many = f"{'' if exact else 'about '}{dropped:,} are over the limit of {lengths.limit} and are left out"
+        be = "is" if dropped == 1 else "are"
+        many = f"{'' if exact else 'about '}{dropped:,} {be} over the limit of {lengths.limit} and {be} left out"
         fate = many if lengths.too_long else f"none is over the limit of {lengths.limit}"
         how = "" if exact else f" ({lengths.measured:,} of {self.rows:,} measured)"
         return f"prompts have {lengths.median} tokens (median) to {lengths.longest}{how}; {fate}"
@@ -92,13 +111,18 @@ def report(
             sources.update(batch.column(batch.schema.get_field_index("data_source")).to_pylist())
         hashes.append(np.concatenate(parts) if parts else np.array([], ">u8"))
     trained = np.unique(hashes[0])
+    lengths = held_out = None
+    if tokenizer and limit:
+        lengths = _lengths(train, len(hashes[0]), tokenizer, limit, tools)
+        held_out = _lengths(val, len(hashes[1]), tokenizer, limit, tools) if lengths.too_long else None
     return Report(
         rows=len(hashes[0]),
         held_out=len(hashes[1]),
         duplicates=len(hashes[0]) - len(trained),
         leaks=int(np.isin(hashes[1], trained).sum()),
         sources=dict(sources),
-        lengths=_lengths(train, len(hashes[0]), tokenizer, limit, tools) if tokenizer and limit else None,
+        lengths=lengths,
+        held_out_lengths=held_out,
     )
 
 
@@ -113,5 +137,4 @@ def _lengths(file: Path, rows: int, tokenizer: Any, limit: int, tools: list[dict
             )
             counts.append(len(tokenizer(text, add_special_tokens=False)["input_ids"]))
         at += len(batch)
-    sizes = np.array(counts)
-    return Lengths(len(sizes), int(np.median(sizes)), int(sizes.max()), float((sizes > limit).mean()), limit)
+    return Lengths(tuple(counts), limit)

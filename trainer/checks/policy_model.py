@@ -21,6 +21,11 @@ def faults(name: str, model: models.Model) -> list[str]:
     return [f"--model {shown(name)}: {fault}" for fault in [*_faults(name, model), *_of_quantisation(model.config)]]
 
 
+def is_unmade(name: str, model: models.Model) -> bool:
+    """Whether it is a built-in model that the first launch has to make."""
+    return name.startswith("builtin:") and not Path(model.path).is_dir()
+
+
 def tokenizer_faults(tokenizer: Any, config: dict[str, Any]) -> list[str]:
     """Return why a tokenizer writes no prompts for the model of ``config``, a ``config.json``."""
     if not getattr(tokenizer, "chat_template", None):

@@ -41,6 +41,7 @@ class Facts:
     tools: list[Schema] = field(default_factory=list)
     observations: Sequence[str] = ()  # of an environment, between two turns
     latency: run_plan.Latency = field(default_factory=run_plan.Latency)
+    limit: int | None = None
     notes: list[str] = field(default_factory=list)  # what the checks tell the person
 
 
@@ -87,6 +88,8 @@ def look(
     findings = [finding for check in first for finding in check.result()]
     if not fatal(settings, findings):
         findings += guarded("model", partial(_make_model, settings, facts, say, make and not dry))
+    if facts.limit is not None and facts.reward_model is not None:  # which has room for prompts of the default
+        findings += guarded("reward", partial(_plan_reward_model, settings.limited_to(facts.limit), facts))
     if not dry and not fatal(settings, findings):
         findings += guarded("reward", partial(_try_reward_model, settings, facts, say))
         findings += guarded("audit", partial(_try_audit_model, settings, facts))
@@ -96,7 +99,7 @@ def look(
         return None, findings
     plan = run_plan.RunPlan(
         facts.model, *facts.files, facts.rows, run_plan.bucket_megabytes(facts.model), facts.start, facts.keys,
-        facts.exact, facts.reward_model, facts.judge, facts.audit, facts.tools, facts.latency,
+        facts.exact, facts.reward_model, facts.judge, facts.audit, facts.tools, facts.latency, facts.limit,
     )  # fmt: skip
     return plan, findings
 
@@ -130,24 +133,19 @@ def _model(settings: Settings, facts: Facts) -> Iterator[Finding]:
     if slower := software.without_flash(settings):
         yield Finding("model", "warn", slower)
     if not faults:
-        unmade = _is_unmade(settings, model)
+        unmade = policy_model.is_unmade(spec, model)
         yield Finding("model", "ok", f"{spec} ({model.path})" + ", which the first launch makes" * unmade)
 
 
 def _make_model(settings: Settings, facts: Facts, say: Callable[[str], None], make: bool) -> Iterator[Finding]:
     """Make a built-in model that is not there yet; then look at its own tokenizer."""
     assert facts.model is not None
-    if not make or not _is_unmade(settings, facts.model):
-        return
     spec, cache = settings.text("MODEL_PATH"), settings.output / "cache" / "models"
+    if not make or not policy_model.is_unmade(spec, facts.model):
+        return
     made_for = environment_spec.of_model(settings)
     facts.model = models.find_or_make(spec, cache, settings.integer("SEED"), say, True, *made_for)
     yield from _tokenizer(settings, facts)
-
-
-def _is_unmade(settings: Settings, model: models.Model) -> bool:
-    """Whether it is a built-in model that the first launch has to make."""
-    return settings.text("MODEL_PATH").startswith("builtin:") and not Path(model.path).is_dir()
 
 
 def _tokenizer(settings: Settings, facts: Facts, *needed: Future[list[Finding]]) -> Iterator[Finding]:
@@ -158,21 +156,20 @@ def _tokenizer(settings: Settings, facts: Facts, *needed: Future[list[Finding]])
     model, files = facts.model, facts.files
     if model is None or files is None or facts.rows is None:  # a dry run did not read the data
         return
-    dry, tools, say = settings.dry_run, facts.tools, facts.notes.append
-    rows: tuple[int, int] | None
-    is_tiny, unmade = settings.text("MODEL_PATH") == "builtin:tiny", _is_unmade(settings, model)
+    dry, tools, say, name = settings.dry_run, facts.tools, facts.notes.append, settings.text("MODEL_PATH")
+    is_tiny, unmade = name == "builtin:tiny", policy_model.is_unmade(name, model)
     if is_tiny and unmade:
         yield from conversation_check.of_unmade(settings, tools, facts.observations)
     if is_tiny and (unmade or dry) and not (settings.text("ENV_NAME") or settings.text("TOOLS")):
-        rows, facts.exact, findings = prompts.of_bytes(settings, files, say)
+        measured = prompts.of_bytes(settings, model, files, say)
     elif dry:
-        rows, facts.exact, findings = prompts.of_dry_run(settings, model, files, tools, say)
+        measured = prompts.of_dry_run(settings, model, files, tools, say)
     elif is_tiny and unmade:  # what it reads of a game or of calls is known once it is made
         return
     else:
-        rows, facts.exact, findings = prompts.tell_of(settings, model, files, tools, facts.observations, say)
-    facts.rows = rows or facts.rows
-    yield from findings
+        measured = prompts.tell_of(settings, model, files, tools, facts.observations, say)
+    facts.rows, facts.exact, facts.limit = measured.rows or facts.rows, measured.exact, measured.limit
+    yield from measured.findings
 
 
 def _resume(settings: Settings, facts: Facts) -> Iterator[Finding]:
@@ -209,7 +206,7 @@ def _judge(settings: Settings, facts: Facts) -> Iterator[Finding]:
 
 def _reward(settings: Settings, facts: Facts, data: Future[list[Finding]]) -> Iterator[Finding]:
     """The reward on real rows, and what can be told of a reward model without its weights."""
-    facts.reward_model = _reward_model(settings)
+    _plan_reward_model(settings, facts)
     faults = reward_check.function_faults(settings)
     yield from failures("reward", faults)
     data.result()
@@ -271,17 +268,18 @@ def _try_reward_model(settings: Settings, facts: Facts, say: Callable[[str], Non
     yield Finding("reward", "ok", f"{settings.text('REWARD_MODEL_PATH')} can be used")
 
 
-def _reward_model(settings: Settings) -> RewardModelSpec | None:
-    """Return the reward model, sound as far as can be told without its weights; None where there is none.
+def _plan_reward_model(settings: Settings, facts: Facts) -> Iterator[Finding]:
+    """Learn the reward model, if there is one, sound as far as can be told without its weights; yield nothing.
 
     Raises:
         UserError: with its faults.
     """
-    if not settings.reward.by_model or reward_spec.is_overridden(settings):
-        return None
-    from trainer.checks import reward_model  # brings torch, which other runs do without
+    if settings.reward.by_model and not reward_spec.is_overridden(settings):
+        from trainer.checks import reward_model  # brings torch, which other runs do without
 
-    return reward_model.plan(settings, software.CPU_HEAD_SIZES if settings.text("DEVICE") == "cpu" else ())
+        sizes = software.CPU_HEAD_SIZES if settings.text("DEVICE") == "cpu" else ()
+        facts.reward_model = reward_model.plan(settings, sizes)
+    return iter(())
 
 
 def data_files(settings: Settings) -> tuple[Path, Path]:

@@ -34,7 +34,7 @@ LEAST_DISK = 2 * GIB
 class CheckResult:
     """What was found out; plan, run and configuration are None where something is wrong before them.
 
-    ``settings`` are those of the run: with a batch that the data fill.
+    ``settings`` are those of the run: with a batch and a longest prompt that the data decide, where nobody gave them.
     """
 
     settings: Settings
@@ -73,8 +73,7 @@ def run_checks(
         on_first_failure()
     plan, more = preflight.look(settings, say, make and run is not None, on_first_failure)
     findings += more
-    if plan is not None and plan.rows is not None:
-        settings = settings.filled_by(plan.rows[0])
+    settings = plan.fitted(settings) if plan is not None else settings
     if idle := without_effect(settings.values, settings.explicit, settings.reward.kind):
         findings.append(Finding("settings", "warn", idle))
     if mistaken := mistaken_names(settings.values, settings.explicit):

@@ -38,6 +38,12 @@ class RunPlan:
     audit: AuditSpec | None = None
     tools: Sequence[Schema] = ()  # what the model is told of those that it may call
     latency: Latency = field(default_factory=Latency)
+    limit: int | None = None  # tokens of the longest prompt, where the data decided it
+
+    def fitted(self, settings: Settings) -> Settings:
+        """Return the settings with what was left to the kit as the data have it: the longest prompt, and the batch."""
+        settings = settings if self.limit is None else settings.limited_to(self.limit)
+        return settings if self.rows is None else settings.filled_by(self.rows[0])
 
     def steps_per_epoch(self, settings: Settings) -> int | None:
         """Return how many whole batches one pass over the data has."""

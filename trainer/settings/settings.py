@@ -3,7 +3,8 @@
 Runs on the standard library alone, before anything is installed. Precedence, lowest first: the table's default, its
 column for no GPU, its column for ``builtin:tiny``, what a run that goes on was given before, the file of ``--config``,
 env vars, flags (which ``train.sh`` turns into env vars), raw overrides for verl. Defaults of batch sizes give way to
-the nearest sizes that fit (``trainer.settings.batch_size``): here to the GPUs, and once the data is read to that.
+the nearest sizes that fit (``trainer.settings.batch_size``): here to the GPUs, and once the data is read to that. A
+default limit of the prompts' length gives way to data of which most is longer.
 """
 
 import contextlib
@@ -23,6 +24,8 @@ from trainer.settings.values import Values, as_env
 from trainer.setup import host
 from trainer.user_error import UserError
 
+LIMIT = "MAX_PROMPT_LENGTH"
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -37,7 +40,8 @@ class Settings:
     reward: RewardChoice = field(default_factory=lambda: RewardChoice("rule"))
     fitted: str = ""  # sizes of a batch that are not the defaults, and why: "batch 258 for 256: the nearest that fits"
     default_sizes: Mapping[str, int] = field(default_factory=dict)  # of a batch, by env var: those that nobody gave
-    of_data: frozenset[str] = field(default_factory=frozenset)  # those of them that the data decided
+    of_data: frozenset[str] = field(default_factory=frozenset)  # what nobody gave and the data decided, by env var
+    goes_on: bool = False  # from a run that was started before
     of_file: frozenset[str] = field(default_factory=frozenset)  # those that the file of --config alone gave
     covered: tuple[str, ...] = ()  # what of that file gives way to an env var, a line each
 
@@ -79,6 +83,15 @@ class Settings:
         """Return the same with other values, as if nobody had given them."""
         return replace(self, values=self.values.having(**values))
 
+    @property
+    def limit_is_free(self) -> bool:
+        """Whether the data may decide the longest prompt: nobody gave it, and no run goes on with the one it had."""
+        return not self.goes_on and LIMIT not in self.explicit | self.of_data
+
+    def limited_to(self, tokens: int) -> "Settings":
+        """Return the same with prompts of so many tokens at most, as the data decided."""
+        return replace(self, values=self.values.having(**{LIMIT: tokens}), of_data=self.of_data | {LIMIT})
+
     def filled_by(self, prompts: int) -> "Settings":
         """Return the same with a batch that so many prompts fill, where its size was left to the kit."""
         if "BATCH_SIZE" not in self.default_sizes or self.integer("BATCH_SIZE") <= prompts:
@@ -86,7 +99,7 @@ class Settings:
         targets, free = self.values.having(**self.default_sizes), frozenset(self.default_sizes)
         sizes, changed = batch_size.fit(targets, free, prompts)
         fitted = f"{', '.join(changed)}: what {'1 prompt fills' if prompts == 1 else f'{prompts} prompts fill'}"
-        return replace(self, values=self.values.having(**sizes), fitted=fitted, of_data=free)
+        return replace(self, values=self.values.having(**sizes), fitted=fitted, of_data=self.of_data | free)
 
     def environment(self) -> dict[str, str]:
         """Return the knobs as env vars, in the form that ``config/*.yaml`` reads."""
@@ -125,7 +138,7 @@ def read_settings(
     of_words, file_words, faults_of_file = overrides.read(file.overrides, knobs)
     raw, words, faults_of_words = overrides.read(arguments, knobs)
     given = {**file.values, **of_words, **typed, **raw}
-    before, words_before = _of_previous_launch(given, knobs)
+    before, words_before, goes_on = _of_previous_launch(given, knobs)
     explicit = before | given
     passed_on = saved_settings.merged(saved_settings.merged(words_before, file_words), words)
     gpus = host.gpu_count() if gpus is None else gpus
@@ -142,8 +155,9 @@ def read_settings(
     of_file = frozenset({*file.values, *of_words} - {*typed, *raw})
     covered = file.covered(typed, environ.get("KIT_GIVEN", "").split())
     return Settings(
-        values, tuple(passed_on), envs, reward, fitted, default_sizes, of_file=of_file, covered=tuple(covered)
-    )
+        values, tuple(passed_on), envs, reward, fitted, default_sizes,
+        goes_on=goes_on, of_file=of_file, covered=tuple(covered),
+    )  # fmt: skip
 
 
 def _explicit(environ: Mapping[str, str], knobs: Sequence[Knob]) -> tuple[dict[str, Value], list[str]]:
@@ -168,13 +182,13 @@ def _explicit(environ: Mapping[str, str], knobs: Sequence[Knob]) -> tuple[dict[s
     return values, faults
 
 
-def _of_previous_launch(now: Mapping[str, Value], knobs: Sequence[Knob]) -> tuple[dict[str, Value], list[str]]:
-    """Return what the run that ``now`` names was given when it was last started, and its overrides."""
+def _of_previous_launch(now: Mapping[str, Value], knobs: Sequence[Knob]) -> tuple[dict[str, Value], list[str], bool]:
+    """Return what the run that ``now`` names was given when it was last started, its overrides, and if there is one."""
     default = next(knob.default for knob in knobs if knob.env == "OUTPUT_DIR")
     runs = output_folder(str(now.get("OUTPUT_DIR", default)), "OUTPUT_DIR" in now) / "runs"
     names = [str(now.get("RUN_NAME", "")), saved_settings.run_of(str(now.get("RESUME", "")))]  # its own, or its origin
-    folders = [runs / name for name in names if name and not path_fault(runs / name)]
-    texts, saved_overrides = next((saved_settings.read(folder) for folder in folders if folder.is_dir()), ({}, []))
+    folders = [runs / name for name in names if name and not path_fault(runs / name) and (runs / name).is_dir()]
+    texts, saved_overrides = saved_settings.read(folders[0]) if folders else ({}, [])
     if with_trait("duration") & now.keys():
         texts = {env: text for env, text in texts.items() if env not in with_trait("duration")}
     values: dict[str, Value] = {}
@@ -182,4 +196,4 @@ def _of_previous_launch(now: Mapping[str, Value], knobs: Sequence[Knob]) -> tupl
         if knob.env in texts:
             with contextlib.suppress(ValueError):  # of another version of the kit
                 values[knob.env] = knob.parse(texts[knob.env])
-    return values, saved_overrides
+    return values, saved_overrides, bool(folders)

@@ -20,23 +20,27 @@ def test_a_dry_run_holds_the_forecast_against_a_gpu_that_is_elsewhere(tmp_path, 
 
 
 def test_prompts_that_are_too_long_are_seen_before_the_model_is_made(tmp_path, prefork) -> None:
-    """Not 40 seconds later, once a launch has made it."""
+    """Not 40 seconds later, once a launch has made it: a limit that was given refuses, the default is raised."""
     rows = [{"prompt": f"小明有{n}个苹果，又买了{n}个", "ground_truth": str(2 * n)} for n in range(200)]
     data = tmp_path / "train.jsonl"
     data.write_text("".join(f"{json.dumps(row | {'data_source': 'arith'})}\n" for row in rows), encoding="utf-8")
     words = ("--data", str(data), "--device", "cpu", "--no_reward_check", "--model", "builtin:tiny")
-    of_smollm2 = (*words, "--model", "builtin:smollm2", "--max_prompt_length", "16")
-    of_tiny = ((*first, *words) for first in ((), ("check",), ("--dry_run",)))
-    for command, least in *((tiny, "41") for tiny in of_tiny), (("--dry_run", *of_smollm2), "53"):
+    narrow = (*words, "--max_prompt_length", "16")
+    of_tiny = ((*first, *narrow) for first in ((), ("check",), ("--dry_run",)))
+    for command, least in (
+        *((tiny, "41") for tiny in of_tiny),
+        (("--dry_run", *narrow, "--model=builtin:smollm2"), "53"),
+    ):
         result = prefork.train_sh(*command, OUTPUT_DIR=str(tmp_path / "out"))
         assert result.status == 2
         told = result.out + result.err
         assert f"--max_prompt_length 16: all 190 prompts exceed it: raise it to {least}" in told, told
     assert not list((tmp_path / "out").rglob("config.json"))
-    wide = (*words, "--max_prompt_length", "64")
-    assert prefork.train_sh("check", *wide, OUTPUT_DIR=str(tmp_path / "out")).status == 0
-    dry = prefork.train_sh("--dry_run", *wide, OUTPUT_DIR=str(tmp_path / "out"))
-    assert (dry.status, "measured" in dry.out) == (0, False)
+    chosen = "--max_prompt_length is 41, as all 190 prompts exceed the default of 16\n"
+    for command, line in (("check", f"ok   tokenizer   {chosen}"), ("--dry_run", f"data: {chosen}")):
+        result = prefork.train_sh(command, *words, OUTPUT_DIR=str(tmp_path / "out"))
+        assert (result.status, line in result.out, "measured" in result.out) == (0, True, False), result.out
+    assert "up to 41 + 8 tokens" in result.out
 
 
 def test_a_dry_run_says_that_prompts_were_not_measured_and_why(tmp_path, prefork) -> None:
@@ -61,12 +65,14 @@ def test_a_dry_run_says_that_prompts_were_not_measured_and_why(tmp_path, prefork
 def test_a_toy_of_one_row(tmp_path, prefork) -> None:
     """As in the manual: a batch of one prompt, said in the plan, in a line of ``check`` and as a warning."""
     data = tmp_path / "train.json"
-    data.write_text(json.dumps([{"prompt": "15 + 27 = ?", "ground_truth": "42", "data_source": "math_reasoning"}]))
+    row = {"prompt": "计算 15 + 27 的结果", "ground_truth": "42", "data_source": "math_reasoning"}
+    data.write_text(json.dumps([row], ensure_ascii=False), encoding="utf-8")
     words = ("--data", str(data), "--device", "cpu", "--output_dir", str(tmp_path / "out"))
     planned, checked = prefork.train_sh("--dry_run", *words), prefork.train_sh("check", *words)
     assert (planned.status, checked.status) == (0, 0), planned.err + checked.out
     assert "warning: 1 prompt to train on: a toy, which shows that a run works" in planned.out
-    assert "batch    1 prompt x 1 a step" in planned.out
+    assert "data: --max_prompt_length is 26, as the one prompt exceeds the default of 16\n" in planned.out
+    assert "batch    1 prompt x 1 a step, up to 26 + 8 tokens" in planned.out
     assert "(batch 1 for 128, mini batch 1 for 64: what 1 prompt fills)" in planned.out
     assert "warn data        1 prompt to train on: a toy" in checked.out
     refused = prefork.train_sh("--dry_run", *words, "--batch_size", "8")

@@ -61,7 +61,7 @@ def test_the_report_and_the_trial_come_before_training(tmp_path, small_model) ->
     assert said == [
         "reward: math_reasoning: right answers score 1.00, empty ones 0.00, those of other rows 0.00 (32 rows)",
         "data: 1 training prompts are repeated",
-        "data: prompts have 7 tokens (median) to 202; 1 are over the limit of 128 and are left out",
+        "data: prompts have 7 tokens (median) to 202; 1 is over the limit of 128 and is left out",
     ]
 
 

@@ -1,11 +1,14 @@
 """The prompts as the model's tokenizer and chat template write them, and whether there are enough for a step.
 
 A size of a batch that was given is refused where they are not; one that was left to the kit shrinks, by
-``Settings.filled_by``, once all checks know how many prompts there are.
+``Settings.filled_by``, once all checks know how many prompts there are. So is a limit of their length that was given;
+one that was left to the kit is raised to the longest, by ``Settings.limited_to``, to ``WIDEST`` at most.
 """
 
 import contextlib
+import dataclasses
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +22,26 @@ from trainer.checks.finding import Finding
 from trainer.checks.multi_turn import conversation_check, tools_check
 from trainer.checks.tokens import plain_tokenizer
 from trainer.settings import batch_size
+from trainer.settings.batch_shape import ModelShape
 from trainer.settings.settings import Settings
 from trainer.user_error import UserError
 
 TOY = 16  # prompts: fewer show that a run works, and little more
+WIDEST = 512  # tokens of a prompt, the default of a run on GPUs: to so many a lower default is raised
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What is known of the prompts.
+
+    ``rows`` are those to train on, less those too long, and those held out; None: not measured. ``exact``: each was.
+    ``limit`` are the tokens of a prompt at most, where the data decided it.
+    """
+
+    rows: tuple[int, int] | None = None
+    exact: bool = True
+    limit: int | None = None
+    findings: tuple[Finding, ...] = ()
 
 
 def count_findings(settings: Settings, rows: int, held_out: int) -> Iterator[Finding]:
@@ -49,8 +68,7 @@ def too_few(settings: Settings, rows: int, usable: int, longest: int = 0) -> str
     near = batch_size.largest(settings.values, given, usable) if given else 0
     smaller = f"give --{given.lower()} {near} at most" if near and near < settings.integer(given) else ""
     if usable < rows:
-        all_of_them = f"all {rows} prompts exceed it" if rows > 1 else "the one prompt exceeds it"
-        which = f"{rows - usable} of {rows} prompts exceed it" if usable else all_of_them
+        which = _exceeding(rows, usable, "it")
         asked = f", and --{given.lower()} is {settings.integer(given)}" if smaller else ""
         limit = f"--max_prompt_length {settings.integer('MAX_PROMPT_LENGTH')}"
         return f"{limit}: {which}{asked}: raise it to {longest}{f', or {smaller}' if smaller else ''}"
@@ -59,6 +77,11 @@ def too_few(settings: Settings, rows: int, usable: int, longest: int = 0) -> str
         return f"--{given.lower()} {settings.integer(given)}: {there}; {smaller}, or leave it out"
     ranks = settings.integer("N_GPUS") * settings.integer("NNODES")
     return f"--n_gpus: {ranks} ranks share the prompts of a step, {least} at least, and {there}; take fewer ranks"
+
+
+def _exceeding(rows: int, usable: int, limit: str) -> str:
+    all_of_them = f"all {rows} prompts exceed {limit}" if rows > 1 else f"the one prompt exceeds {limit}"
+    return f"{rows - usable} of {rows} prompts exceed {limit}" if usable else all_of_them
 
 
 def _given(settings: Settings) -> str:
@@ -79,32 +102,51 @@ class ByteTokenizer:
         return {"input_ids": text.encode()}
 
 
-def of_bytes(
-    settings: Settings, files: tuple[Path, Path], say: Callable[[str], None]
-) -> tuple[tuple[int, int], bool, list[Finding]]:
+def of_bytes(settings: Settings, model: models.Model, files: tuple[Path, Path], say: Callable[[str], None]) -> Measured:
     """Return as ``tell_of`` for ``builtin:tiny``, whose tokens are known without it.
 
     Raises:
         UserError: too few prompts are within the limit.
     """
-    summary = report(*files, ByteTokenizer(), settings.integer("MAX_PROMPT_LENGTH"))
-    result = _measured(settings, summary)
-    _tell(settings, summary, say)
-    return result
+    return _measured(settings, model, report(*files, ByteTokenizer(), settings.integer("MAX_PROMPT_LENGTH")), say)
 
 
-def _measured(settings: Settings, summary: Report) -> tuple[tuple[int, int], bool, list[Finding]]:
-    """Return how many prompts are within the limit, and held out, whether that is exact, and what to say of lengths.
+def _measured(settings: Settings, model: models.Model, summary: Report, say: Callable[[str], None]) -> Measured:
+    """Return how many prompts are within the limit, raised if need be, and say what is odd about the data.
 
     Raises:
         UserError: too few are.
     """
-    lengths = summary.lengths or Lengths(0, 0, 0, 0.0, settings.integer("MAX_PROMPT_LENGTH"))
+    lengths = summary.lengths or Lengths((), settings.integer("MAX_PROMPT_LENGTH"))
     usable = summary.rows - round(lengths.too_long * summary.rows)
-    if fault := too_few(settings, summary.rows, usable, lengths.longest):
+    fault = too_few(settings, summary.rows, usable, lengths.longest)
+    wider = _wider(settings, model, summary) if fault else 0
+    if wider:
+        wide = dataclasses.replace(summary, lengths=dataclasses.replace(lengths, limit=wider))
+        measured = _measured(settings.limited_to(wider), model, wide, say)
+        exceeding = _exceeding(summary.rows, usable, f"the default of {lengths.limit}")
+        text = f"--max_prompt_length is {wider}, as {exceeding}"
+        say(f"data: {text}")
+        findings = (*measured.findings, Finding("tokenizer", "ok", text))
+        return dataclasses.replace(measured, limit=wider, findings=findings)
+    for line in summary.notable(settings.text("REWARD_FN"), bool(settings.text("ENV_NAME"))):
+        say(line)
+    if fault:
         raise UserError(fault)
-    findings = [Finding("tokenizer", "ok", summary.of_lengths())]
-    return (usable, summary.held_out), lengths.measured >= summary.rows, findings
+    finding = Finding("tokenizer", "ok", summary.of_lengths())
+    return Measured((usable, summary.held_out), lengths.measured >= summary.rows, findings=(finding,))
+
+
+def _wider(settings: Settings, model: models.Model, summary: Report) -> int:
+    """Return the longest prompt that kit and model have room for; 0 where the limit was given, or is no shorter."""
+    if not settings.limit_is_free:
+        return 0
+    positions, most = ModelShape.of(model.config).positions, WIDEST
+    if positions:
+        most = min(most, positions - settings.integer("MAX_RESPONSE_LENGTH"))
+    measured = filter(None, (summary.lengths, summary.held_out_lengths))
+    longest = max((size for lengths in measured for size in lengths.sizes if size <= most), default=0)
+    return longest if longest > settings.integer("MAX_PROMPT_LENGTH") else 0
 
 
 def tell_of(
@@ -114,11 +156,10 @@ def tell_of(
     tools: list[Schema],
     observations: Sequence[str],
     say: Callable[[str], None],
-) -> tuple[tuple[int, int], bool, list[Finding]]:
-    """Say what is odd about the data; return how many prompts there are to train on, less those too long, and held out.
+) -> Measured:
+    """Say what is odd about the data; return what is known of the prompts, by the model's own tokenizer.
 
-    The other values are whether that is exact, and what is to say of their lengths, and of those of conversations, by
-    the ``observations`` of an environment between two turns.
+    Of conversations too, by the ``observations`` of an environment between two turns.
 
     Raises:
         UserError: too few prompts are left for one batch, a conversation does not fit, or the model has no chat
@@ -138,18 +179,18 @@ def tell_of(
         raise UserError(*(f"--model {shown(name)}: {fault}" for fault in faults))
     if tools and (fault := tools_check.template_fault(tokenizer, tools, {})):
         raise UserError(f"--model {name}: {fault}")
-    _tell(settings, summary, say)
-    rows, exact, findings = _measured(settings, summary)
+    measured = _measured(settings, model, summary, say)
     warning = conversation_check.of_episodes(settings, tokenizer, observations)
     if tools:
         conversation_check.of_tools(settings, tokenizer)
-    findings += [Finding("tokenizer", "warn", warning)] * bool(warning)
-    return rows, exact, findings
+    if not warning:
+        return measured
+    return dataclasses.replace(measured, findings=(*measured.findings, Finding("tokenizer", "warn", warning)))
 
 
 def of_dry_run(
     settings: Settings, model: models.Model, files: tuple[Path, Path], tools: list[Schema], say: Callable[[str], None]
-) -> tuple[tuple[int, int] | None, bool, list[Finding]]:
+) -> Measured:
     """Return as ``tell_of``, without what stands between turns, of a tokenizer that can be read without transformers.
 
     Where there is none, that is said, and nothing is known. Each refusal is the word of transformers' own tokenizer.
@@ -160,19 +201,16 @@ def of_dry_run(
     name = settings.text("MODEL_PATH")
     if missing := plain_tokenizer.missing(name, model):
         say(f"prompts were not measured: {missing}; ./train.sh check measures them")
-        return None, True, []
+        return Measured()
     with contextlib.suppress(Exception):  # of a stranger's tokenizer or template, or too few prompts
         tokenizer = plain_tokenizer.of_model(name, model)
         summary = report(*files, tokenizer, settings.integer("MAX_PROMPT_LENGTH"), tools or None)
-        result = _measured(settings, summary)
-        _tell(settings, summary, say)
-        return result
+        lines: list[str] = []
+        measured = _measured(settings, model, summary, lines.append)
+        for line in lines:
+            say(line)
+        return measured
     return tell_of(settings, model, files, tools, (), say)
-
-
-def _tell(settings: Settings, summary: Report, say: Callable[[str], None]) -> None:
-    for line in summary.notable(settings.text("REWARD_FN"), bool(settings.text("ENV_NAME"))):
-        say(line)
 
 
 def _tokenizer(name: str, model: models.Model) -> Any:

@@ -53,8 +53,8 @@ def fingerprint(settings: Settings) -> str:
     """
     dry = settings.having(DRY_RUN=True, RESUME="")
     plan, _ = preflight.look(dry, lambda line: None, make=False)
-    if plan is not None and plan.rows is not None:
-        settings, dry = settings.filled_by(plan.rows[0]), dry.filled_by(plan.rows[0])
+    if plan is not None:
+        settings, dry = plan.fitted(settings), plan.fitted(dry)
     counted = settings.values.keys() - with_trait("launch") - with_trait("node") - NOT_COUNTED
     content: dict[str, Any] = {
         "knobs": {env: as_env(settings.values[env]) for env in sorted(counted)},

@@ -84,11 +84,11 @@ def environment(settings: Settings, miniatures: Miniatures, output: Path, name: 
 
 
 def _is_kept(settings: Settings, env: str) -> bool:
-    """Whether a knob of the real run goes into its rehearsal: given, or with another default than here."""
+    """Whether a knob of the real run goes into its rehearsal: given, of the data, or with another default than here."""
     if env in LEFT_OUT or env in with_trait("launch") | with_trait("node"):
         return False
     knob = next(knob for knob in load_knobs() if knob.env == env)
-    if env in settings.explicit:
+    if env in settings.explicit | settings.of_data:
         return as_env(settings.values[env]) != AUTO
     return settings.values[env] in [knob.parse(default) for default in (knob.tiny, knob.smollm2) if default]
 
