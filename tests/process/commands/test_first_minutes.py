@@ -36,7 +36,7 @@ def test_prompts_that_are_too_long_are_seen_before_the_model_is_made(tmp_path, p
         told = result.out + result.err
         assert f"--max_prompt_length 16: all 190 prompts exceed it: raise it to {least}" in told, told
     assert not list((tmp_path / "out").rglob("config.json"))
-    chosen = "--max_prompt_length is 41, as all 190 prompts exceed the default of 16\n"
+    chosen = "--max_prompt_length is 41: the default is 16, and all 190 prompts exceed it\n"
     for command, line in (("check", f"ok   tokenizer   {chosen}"), ("--dry_run", f"data: {chosen}")):
         result = prefork.train_sh(command, *words, OUTPUT_DIR=str(tmp_path / "out"))
         assert (result.status, line in result.out, "measured" in result.out) == (0, True, False), result.out
@@ -71,7 +71,7 @@ def test_a_toy_of_one_row(tmp_path, prefork) -> None:
     planned, checked = prefork.train_sh("--dry_run", *words), prefork.train_sh("check", *words)
     assert (planned.status, checked.status) == (0, 0), planned.err + checked.out
     assert "warning: 1 prompt to train on: a toy, which shows that a run works" in planned.out
-    assert "data: --max_prompt_length is 26, as the one prompt exceeds the default of 16\n" in planned.out
+    assert "data: --max_prompt_length is 26: the default is 16, and the one prompt exceeds it\n" in planned.out
     assert "batch    1 prompt x 1 a step, up to 26 + 8 tokens" in planned.out
     assert "(batch 1 for 128, mini batch 1 for 64: what 1 prompt fills)" in planned.out
     assert "warn data        1 prompt to train on: a toy" in checked.out

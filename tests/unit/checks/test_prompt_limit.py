@@ -34,10 +34,10 @@ def looked(settings: Settings) -> tuple[RunPlan | None, list[str], list[Finding]
 @pytest.mark.parametrize(
     ("lengths", "limit", "line"),
     [
-        ([26], 26, "the one prompt exceeds the default of 16"),
-        ([30] * 100 + [41], 41, "all 96 prompts exceed the default of 16"),
-        ([10] * 30 + [40] * 70, 40, "prompts exceed the default of 16"),
-        ([505] * 30 + [400] * 70, 400, "all 95 prompts exceed the default of 16"),  # the model has 512 positions
+        ([26], 26, "the one prompt exceeds it"),
+        ([30] * 100 + [41], 41, "all 96 prompts exceed it"),
+        ([10] * 30 + [40] * 70, 40, "prompts exceed it"),
+        ([505] * 30 + [400] * 70, 400, "all 95 prompts exceed it"),  # the model has 512 positions
         ([10] * 90 + [40] * 10, None, ""),  # few are left out, as the default says
         ([10] * 90, None, ""),
     ],

@@ -68,7 +68,7 @@ def too_few(settings: Settings, rows: int, usable: int, longest: int = 0) -> str
     near = batch_size.largest(settings.values, given, usable) if given else 0
     smaller = f"give --{given.lower()} {near} at most" if near and near < settings.integer(given) else ""
     if usable < rows:
-        which = _exceeding(rows, usable, "it")
+        which = _exceeding(rows, usable)
         asked = f", and --{given.lower()} is {settings.integer(given)}" if smaller else ""
         limit = f"--max_prompt_length {settings.integer('MAX_PROMPT_LENGTH')}"
         return f"{limit}: {which}{asked}: raise it to {longest}{f', or {smaller}' if smaller else ''}"
@@ -79,9 +79,9 @@ def too_few(settings: Settings, rows: int, usable: int, longest: int = 0) -> str
     return f"--n_gpus: {ranks} ranks share the prompts of a step, {least} at least, and {there}; take fewer ranks"
 
 
-def _exceeding(rows: int, usable: int, limit: str) -> str:
-    all_of_them = f"all {rows} prompts exceed {limit}" if rows > 1 else f"the one prompt exceeds {limit}"
-    return f"{rows - usable} of {rows} prompts exceed {limit}" if usable else all_of_them
+def _exceeding(rows: int, usable: int) -> str:
+    all_of_them = f"all {rows} prompts exceed it" if rows > 1 else "the one prompt exceeds it"
+    return f"{rows - usable} of {rows} prompts exceed it" if usable else all_of_them
 
 
 def _given(settings: Settings) -> str:
@@ -124,8 +124,8 @@ def _measured(settings: Settings, model: models.Model, summary: Report, say: Cal
     if wider:
         wide = dataclasses.replace(summary, lengths=dataclasses.replace(lengths, limit=wider))
         measured = _measured(settings.limited_to(wider), model, wide, say)
-        exceeding = _exceeding(summary.rows, usable, f"the default of {lengths.limit}")
-        text = f"--max_prompt_length is {wider}, as {exceeding}"
+        exceeding = _exceeding(summary.rows, usable)
+        text = f"--max_prompt_length is {wider}: the default is {lengths.limit}, and {exceeding}"
         say(f"data: {text}")
         findings = (*measured.findings, Finding("tokenizer", "ok", text))
         return dataclasses.replace(measured, limit=wider, findings=findings)
