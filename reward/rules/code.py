@@ -12,6 +12,7 @@ from reward.rules import code_tests
 from reward.rules.decoys import arguments, constants, fewer, not_finite, only_empty, only_errors, only_truth, results
 from reward.rules.parsing import fences
 from reward.rules.rule import Extra, Outcome, Rule
+from reward.sandbox import source_faults
 from reward.support.errors import GraderFailed, GraderTimeout, GroundTruthError
 from reward.worker_pool.pool import AnswerFault
 
@@ -46,7 +47,7 @@ def score(response: str, ground_truth: Any, extra: Extra) -> Outcome:
     from reward.sandbox.run import run_tests
 
     wanted = code_tests.job(ground_truth, extra)
-    if "tests" in wanted and (reason := code_tests.unanswerable(wanted["tests"], wanted["setup"])):
+    if "tests" in wanted and (reason := source_faults.unanswerable(wanted["tests"], wanted["setup"])):
         raise GraderFailed(reason)
     try:
         code = _completed(extract(response, *_names(wanted)), code_tests.prompt(extra), wanted.get("entry_point"))

@@ -19,7 +19,7 @@ from functools import lru_cache
 from typing import Any
 
 from reward.rules.rule import Extra
-from reward.sandbox import free_names, instrument, source, source_faults, vacuous
+from reward.sandbox import free_names, instrument, source, source_faults
 from reward.support.errors import GroundTruthError
 
 SOURCES = ("tests", "test", "test_list")
@@ -264,31 +264,6 @@ def _functions(text: str) -> list[str]:
 
 
 @lru_cache(maxsize=512)
-def unanswerable(tests: str, setup: str) -> str:
-    """Return why no score of tests' is to be believed, of right code or wrong; empty where it is."""
-    row = source.Tests(tests, setup)
-    if asked := source_faults.introspection(row):
-        return f"the tests ask for {asked}: they see values of the code, which runs elsewhere, not its source"
-    if library := source_faults.foreign(row):
-        return f"the tests import {library}, whose objects do not cross between them and the code (numpy's arrays do)"
-    if name := source_faults.derived(row):
-        return f"the tests derive a class from {name}, which is the code's, in a process of its own"
-    if name := source_faults.replaced(row):
-        return f"the tests replace {name}, which the code, in a process of its own, does not see"
-    if name := vacuous.lost_raise(row.tree):
-        return f"the tests raise {name}, catch it, and make nothing of it"
-    if function := source_faults.evaluated(row):
-        return (
-            f"the tests run what the code returns as Python, with {function}(), and so the code decides their verdict"
-        )
-    if lost := vacuous.printed_comparison(row.tree, [node for node in ast.walk(row.tree) if source.is_check(node)]):
-        return f"the tests compare and only print what comes of it, for want of an assert: {lost}"
-    if lost := source_faults.lost_comparison(row):
-        return f"the tests compare and make nothing of it, for want of an assert: {lost}"
-    return ""
-
-
-@lru_cache(maxsize=512)
 def _fault(tests: str, setup: str, helpers: str, entry: str) -> str:
     """Return why such tests can test nothing here; empty where they can."""
     row = source.Tests(tests, setup, helpers, entry)
@@ -296,7 +271,7 @@ def _fault(tests: str, setup: str, helpers: str, entry: str) -> str:
         root = module.split(".")[0]
         if root != "solution" and root not in sys.stdlib_module_names and importlib.util.find_spec(root) is None:
             return f"the tests import {root}, which is not installed; of the code they import from solution"
-    return source_faults.fault(row) or unanswerable(tests, setup)
+    return source_faults.fault(row) or source_faults.unanswerable(tests, setup)
 
 
 def check(ground_truth: Any, extra: Extra) -> None:

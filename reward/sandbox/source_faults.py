@@ -3,6 +3,7 @@
 import ast
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from reward.sandbox import instrument, objects, reach, source, vacuous
 from reward.sandbox.free_names import BUILTINS
@@ -229,6 +230,31 @@ def fault(tests: Tests) -> str:
     for node in runs:
         if (lacking := _fixtures(node)) and not tests.called_at_top & {node.name}:
             return f"{node.name} of the tests takes the fixture {lacking}, and fixtures are not run here"
+    return ""
+
+
+@lru_cache(maxsize=512)
+def unanswerable(tests: str, setup: str) -> str:
+    """Return why no score of tests' is to be believed, of right code or wrong; empty where it is."""
+    row = Tests(tests, setup)
+    if asked := introspection(row):
+        return f"the tests ask for {asked}: they see values of the code, which runs elsewhere, not its source"
+    if library := foreign(row):
+        return f"the tests import {library}, whose objects do not cross between them and the code (numpy's arrays do)"
+    if name := derived(row):
+        return f"the tests derive a class from {name}, which is the code's, in a process of its own"
+    if name := replaced(row):
+        return f"the tests replace {name}, which the code, in a process of its own, does not see"
+    if name := vacuous.lost_raise(row.tree):
+        return f"the tests raise {name}, catch it, and make nothing of it"
+    if function := evaluated(row):
+        return (
+            f"the tests run what the code returns as Python, with {function}(), and so the code decides their verdict"
+        )
+    if lost := vacuous.printed_comparison(row.tree, [node for node in ast.walk(row.tree) if is_check(node)]):
+        return f"the tests compare and only print what comes of it, for want of an assert: {lost}"
+    if lost := lost_comparison(row):
+        return f"the tests compare and make nothing of it, for want of an assert: {lost}"
     return ""
 
 

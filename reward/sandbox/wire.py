@@ -15,7 +15,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from reward.sandbox.copies import streams
+from reward.sandbox.copies import not_finite, streams
 
 LONGEST = 16 << 20  # bytes of one message
 PLAIN_INT = 1 << 62
@@ -32,14 +32,7 @@ PLAIN_TYPES: dict[str, type] = {
     )
 }
 
-NOT_FINITE: list[bool] = []  # not empty once a NaN or an infinity has come
-FINITE: list[bool] = []  # not empty where numbers stand in for these
-HUGE, DIGITS_OF_HUGE = 1e300, 250  # as an integer in hexadecimal digits: what tests make of it may be infinite
-LARGE = 2.9e38  # for an infinity; a float32 holds it
-NUMBER = 6.1e37  # for a NaN
 READ_ARRAY: list[Callable[[Any], Any]] = []  # what is made of an array that came: the tests' process adds its own
-LONGEST_NUMBERS = 65_536  # characters of a text that is looked through for numbers
-SPELT = re.compile(r"(?<![\w.])[-+]?(?:nan|inf|infinity|\d[\d.]*e\+?\d{3,})(?![\w.])", re.IGNORECASE)
 Keep = Callable[[Any, int], Any]  # a value without a plain form, and the depth left for it
 Resolve = Callable[[str, Any, int], Any]  # a tag that is not of plain data, its content, the depth left for it
 
@@ -96,9 +89,9 @@ def decode(data: Any, resolve: Resolve, depth: int = DEPTH_OF_TESTS) -> Any:
     if data is None or type(data) in (bool, int):
         return data
     if type(data) is str:
-        return _spelt(data) if READ_ARRAY else data
+        return not_finite.read_text(data) if READ_ARRAY else data
     if type(data) is float:
-        return _number(data)
+        return not_finite.read_number(data)
     if type(data) is not dict or len(data) != 1 or depth <= 0:
         raise WireError("no value")
     ((tag, content),) = data.items()
@@ -120,42 +113,6 @@ def decode(data: Any, resolve: Resolve, depth: int = DEPTH_OF_TESTS) -> Any:
     except (KeyError, TypeError, ValueError, IndexError, ArithmeticError, AttributeError) as error:
         raise WireError(type(error).__name__) from None
     return resolve(tag, content, depth)
-
-
-def _number(value: float) -> float:
-    """Return a float, and note that it is a NaN, infinite or nearly so; with ``FINITE``, a number instead of it."""
-    if -HUGE < value < HUGE:
-        return value
-    NOT_FINITE.append(True)
-    if not FINITE or value - value == 0:
-        return value
-    return NUMBER if value != value else LARGE if value > 0 else -LARGE
-
-
-def _spelt(text: str) -> str:
-    """Return a text, and note that it may be read as a NaN or an infinity; with ``FINITE``, a number in its place."""
-    if len(text) > LONGEST_NUMBERS or not SPELT.search(text):
-        return text
-    NOT_FINITE.append(True)
-    return SPELT.sub(str(NUMBER), text) if FINITE else text
-
-
-def note_spelt(text: str) -> None:
-    """Note that a text may be read as a NaN or an infinity."""
-    NOT_FINITE.extend([True] * (len(text) <= LONGEST_NUMBERS and SPELT.search(text) is not None))
-
-
-def _integer(text: str) -> int:
-    NOT_FINITE.extend([True] * (len(text) > DIGITS_OF_HUGE))
-    return int(text, 16)
-
-
-def _decimal(text: str) -> Decimal:
-    value = Decimal(text)
-    if value.is_finite():
-        return value
-    number = _number(float("nan" if value.is_nan() else text))
-    return Decimal(number) if FINITE else value
 
 
 def _list(content: Any) -> list[Any]:
@@ -206,7 +163,7 @@ def _array(content: Any) -> Any:
     if type(dtype) is not str or not DTYPE.fullmatch(dtype) or not all(type(size) is int for size in shape):
         raise WireError("no array")
     made = numpy.array(decode(values, _nothing), dtype=dtype).reshape(shape)
-    NOT_FINITE.extend([True] * (not made.size))  # the mean of nothing is a NaN
+    not_finite.SEEN.extend([True] * (not made.size))  # the mean of nothing is a NaN
     return READ_ARRAY[0](made) if READ_ARRAY else made
 
 
@@ -263,11 +220,11 @@ BY_NAME: dict[str, Callable[..., Any]] = {
 }
 PAIRS: dict[str, Callable[..., Any]] = {"dict": dict, "OrderedDict": OrderedDict, "Counter": _counter}
 READERS: dict[str, Callable[[Any], Any]] = {
-    "int": _text(_integer),
+    "int": _text(not_finite.read_integer),
     "bytes": _text(bytes.fromhex),
     "bytearray": _text(bytearray.fromhex),
-    "complex": lambda parts: complex(_number(float(parts[0])), _number(float(parts[1]))),
-    "Decimal": _text(_decimal),
+    "complex": lambda parts: complex(not_finite.read_number(float(parts[0])), not_finite.read_number(float(parts[1]))),
+    "Decimal": _text(not_finite.read_decimal),
     "Fraction": _text(Fraction),
     "range": lambda parts: range(*_list(parts)[:3]),
     "date": _text(datetime.date.fromisoformat),

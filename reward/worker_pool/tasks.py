@@ -15,7 +15,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
-from reward.worker_pool import forkserver
+from reward.worker_pool import child, forkserver
 
 MEMORY = 2 << 30  # bytes of address space
 WARM_UP = (
@@ -83,14 +83,14 @@ def _serve(_: None) -> int:
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     answers = os.dup(1)
     os.dup2(2, 1)  # whatever a library prints is no answer
-    while line := forkserver.line():
+    while line := child.read_line():
         request = json.loads(line)
         try:
             answer: dict[str, Any] = {"value": TASKS[request.pop("task")](**request)}
         except Exception as error:
             answer = {"error": forkserver.printable(f"{type(error).__name__}: {error}"[:500])}
         os.write(answers, json.dumps(answer).encode() + b"\n")
-    return forkserver.NO_REQUEST
+    return child.NO_REQUEST
 
 
 def _prepare() -> None:

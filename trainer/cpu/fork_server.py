@@ -15,11 +15,9 @@ import contextlib
 import fcntl
 import gc
 import importlib
-import json
 import logging
 import multiprocessing.spawn
 import os
-import runpy
 import selectors
 import signal
 import socket
@@ -28,20 +26,16 @@ import tempfile
 import threading
 import traceback
 from collections.abc import Callable
-from dataclasses import dataclass
-from pathlib import Path
-from subprocess import _args_from_interpreter_flags  # type: ignore[attr-defined]  # as multiprocessing does
 from typing import Any
 
 import numpy as np
 
 from reward.worker_pool.parent_death import die_with_parent
-from trainer.cpu import ENVIRONMENT
-from trainer.cpu.fork_client import HEADER, STAND_IN
+from trainer.cpu.fork_client import STAND_IN
+from trainer.cpu.spawn_request import ABOVE, MAINS, SpawnRequest, close_files, receive
 from trainer.runs import stack_dump
 
 logger = logging.getLogger(__name__)
-MAINS = ("verl.trainer.main_ppo", "trainer.driver.main", "trainer.export.export")
 OF_DRIVERS = (
     "ray._private.workers.default_worker",  # for what it imports; it acts as the main module only
     "hydra",
@@ -56,72 +50,6 @@ OF_WORKERS = (
     "vllm.v1.engine.core",
     "vllm.v1.worker.cpu_worker",
 )
-SPAWN = "from multiprocessing.spawn import spawn_main"
-# Read when the interpreter starts or its libraries are loaded: another value wants another process.
-AT_START = ("OMP_NUM_THREADS", *ENVIRONMENT, "VERL_PLATFORM")
-MOST_FILES = 253  # in a message of a Unix socket (SCM_MAX_FD of unix(7)): a client with more starts python itself
-ABOVE = 512  # file descriptors below are those of requests
-
-
-@dataclass(frozen=True)
-class SpawnRequest:
-    """A process that a client asks for."""
-
-    arguments: list[str]
-    environment: dict[str, str]
-    folder: str
-    files: dict[int, int]  # number in the new process -> number here
-
-    def job(self, own_environ: dict[str, str]) -> Callable[[], Any] | None:
-        """Return what the process is to do; None if it is none of a run's heavy ones.
-
-        ``own_environ`` are the env vars with which this interpreter was started.
-        """
-        arguments, flags = list(self.arguments), _args_from_interpreter_flags()
-        if arguments[: len(flags)] == flags:
-            del arguments[: len(flags)]
-        if not arguments or max(self.files) >= ABOVE or _at_start(self.environment) != _at_start(own_environ):
-            return None
-        if not _loaded(self.environment.get("LD_PRELOAD", "")):
-            return None
-        if arguments[0] == "-m" and arguments[1:2] and arguments[1] in MAINS:
-            return lambda: _module(arguments[1], arguments[2:])
-        if Path(arguments[0]).name == "default_worker.py":
-            return lambda: _script(arguments[0], arguments[1:])
-        if arguments[0] == "-c" and arguments[1:2] and arguments[1].startswith(SPAWN):
-            return lambda: _text(arguments[1], arguments[2:])
-        return None
-
-
-def _at_start(environment: dict[str, str]) -> dict[str, str]:
-    named = (*AT_START, *(name for name in environment if name.startswith("PYTHON") and name != "PYTHONBREAKPOINT"))
-    return {name: environment[name] for name in named if name in environment}
-
-
-def _loaded(libraries: str) -> bool:
-    """Whether this process has what LD_PRELOAD names; vLLM names torch's own libgomp for its workers."""
-    files = {
-        Path(line.split(maxsplit=5)[5]) for line in Path("/proc/self/maps").read_text().splitlines() if "/" in line
-    }
-    return all(Path(name).resolve() in files for name in libraries.replace(":", " ").split())
-
-
-def _module(name: str, arguments: list[str]) -> None:
-    sys.argv = [name, *arguments]
-    sys.path[0] = os.getcwd()  # noqa: PTH109
-    runpy.run_module(name, run_name="__main__", alter_sys=True)
-
-
-def _script(path: str, arguments: list[str]) -> None:
-    sys.argv = [path, *arguments]
-    sys.path[0] = str(Path(path).parent)
-    runpy.run_path(path, run_name="__main__")
-
-
-def _text(code: str, arguments: list[str]) -> None:
-    sys.argv = ["-c", *arguments]
-    sys.path[0] = ""
-    exec(code, vars(sys.modules["__main__"]))
 
 
 class ForkLoop:
@@ -164,7 +92,7 @@ class ForkLoop:
         job = request.job(self.environment) if request else None
         if request is None or job is None:
             connection.close()  # which tells the client to start it itself
-            _close(request)
+            close_files(request)
             return None
         sys.stdout.flush()
         sys.stderr.flush()
@@ -172,7 +100,7 @@ class ForkLoop:
         if not pid:
             self._become(request, connection, server)
             return job
-        _close(request)
+        close_files(request)
         self.children[pid] = connection
         self.selector.register(connection, selectors.EVENT_READ)
         with contextlib.suppress(OSError):  # it was killed meanwhile, which the selector tells
@@ -194,7 +122,7 @@ class ForkLoop:
             number: fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, ABOVE)
             for number, descriptor in request.files.items()
         }
-        _close(request)
+        close_files(request)
         for number, descriptor in moved.items():
             os.dup2(descriptor, number)
             os.close(descriptor)
@@ -231,28 +159,6 @@ class ForkLoop:
         for pid, waiting in self.children.items():
             if waiting is connection:
                 os.kill(pid, signal.SIGKILL)
-
-
-def receive(connection: socket.socket) -> SpawnRequest | None:
-    """Read one request; None if the client has gone."""
-    header, files, _, _ = socket.recv_fds(connection, HEADER, MOST_FILES)
-    if len(header) < HEADER:
-        return None
-    size, parts = int.from_bytes(header, "big"), b""
-    while len(parts) < size:
-        chunk = connection.recv(size - len(parts))
-        if not chunk:
-            return None
-        parts += chunk
-    request = json.loads(parts)
-    return SpawnRequest(
-        request["arguments"], request["environment"], request["folder"], dict(zip(request["files"], files, strict=True))
-    )
-
-
-def _close(request: SpawnRequest | None) -> None:
-    for number in request.files.values() if request else ():
-        os.close(number)
 
 
 def main() -> None:

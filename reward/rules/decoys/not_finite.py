@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from reward.sandbox import wire
+from reward.sandbox.copies.not_finite import SPELT
 from reward.sandbox.source import Tests, function
 from reward.support.errors import GraderFailed
 
@@ -55,7 +55,7 @@ def _is_word(node: ast.AST) -> bool:
     if isinstance(node, ast.Constant):
         value = node.value
         is_large = isinstance(value, (float, complex)) and value - value != 0
-        return is_large or (isinstance(value, str) and any(word.search(value.lower()) for word in (WORD, wire.SPELT)))
+        return is_large or (isinstance(value, str) and any(word.search(value.lower()) for word in (WORD, SPELT)))
     if isinstance(node, ast.Compare):
         return ast.dump(node.left) in map(ast.dump, node.comparators)
     if isinstance(node, ast.Call) and function(node).startswith("assert_") and function(node) not in LOOSE:

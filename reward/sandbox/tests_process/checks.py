@@ -5,6 +5,7 @@ import signal
 from typing import Any
 
 from reward.sandbox import free_names, wire
+from reward.sandbox.copies import not_finite
 from reward.sandbox.tests_process import compare, suite, visible_names
 from reward.sandbox.tests_process.errors import CodeError, OutOfTime, Unsupported, is_before_code
 from reward.sandbox.tests_process.guards import arrays
@@ -31,7 +32,7 @@ def run(job: dict[str, Any], link: Link) -> None:
     wire.READ_ARRAY.append(arrays.guarded)
     link.frozen = link.records.frozen = job.get("frozen") is True
     link.fewer.is_shortened = job.get("shortened") is True
-    wire.FINITE.extend([True] * (job.get("finite") is True))
+    not_finite.REPLACED.extend([True] * (job.get("finite") is True))
     gc.freeze()  # a collection would copy all pages that are shared with the server
     signal.signal(signal.SIGALRM, link.stop)
     left, _ = signal.getitimer(signal.ITIMER_REAL)

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from reward.sandbox import instrument, wire
+from reward.sandbox.copies import not_finite
 from reward.sandbox.objects import OBJECTS
 from reward.sandbox.tests_process.guards import tolerances
 from reward.sandbox.tests_process.guards.loops import Loops
@@ -126,7 +127,7 @@ def compare_by_order(order: int, left: Any, right: Any, tolerance: int, limit: i
         raise AssertionError("a NaN is compared by order")
     if tolerance >= 0 and _has_any((left, right)[tolerance], "isinf"):
         raise AssertionError("an infinite tolerance")
-    if limit >= 0 and not wire.NOT_FINITE and tolerances.is_boundless((left, right)[limit]):
+    if limit >= 0 and not not_finite.SEEN and tolerances.is_boundless((left, right)[limit]):
         raise tolerances.refused()
     return result
 
@@ -134,11 +135,11 @@ def compare_by_order(order: int, left: Any, right: Any, tolerance: int, limit: i
 def _has_any(value: Any, question: str) -> bool:
     """Whether a value is a NaN, or infinite; or an array has such, after the code has returned what is not finite."""
     if isinstance(value, float):
-        return bool(getattr(math, question)(value)) and (question == "isnan" or bool(wire.NOT_FINITE))
+        return bool(getattr(math, question)(value)) and (question == "isnan" or bool(not_finite.SEEN))
     numpy = sys.modules.get("numpy")
     if numpy is None or not isinstance(value, (numpy.ndarray, numpy.floating)) or value.dtype.kind != "f":
         return False
-    return bool(wire.NOT_FINITE and getattr(numpy, question)(value).any())
+    return bool(not_finite.SEEN and getattr(numpy, question)(value).any())
 
 
 def beside(result: Any, *due: Callable[[], Any]) -> Any:

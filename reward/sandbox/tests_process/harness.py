@@ -19,12 +19,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from reward.sandbox import free_names, lockdown, wire
+from reward.sandbox import free_names, lockdown
 from reward.sandbox.code_process.jail import Jail
+from reward.sandbox.copies import not_finite
 from reward.sandbox.tests_process import checks, folders
 from reward.sandbox.tests_process.errors import OutOfTime, Unsupported
 from reward.sandbox.tests_process.link.remote import Link
-from reward.worker_pool import forkserver, parent_death
+from reward.worker_pool import child, forkserver, parent_death
 
 CALLS, REPLIES = 3, 4
 # Libraries that take long to import: pytest a second, and on a busy machine ten, which is no fault of the code.
@@ -67,9 +68,9 @@ def _pair(folder: str, place: Place) -> int:
         lockdown.lock(folder, place.readable, 2 * place.seconds, scope_signals=False)
     except lockdown.LockdownError as error:
         answer = {"error": forkserver.printable(f"there is no sandbox on this machine: {error}")}
-    line = forkserver.line()
+    line = child.read_line()
     if not line:
-        return forkserver.NO_REQUEST
+        return child.NO_REQUEST
     answers, null = os.dup(1), os.open("/dev/null", os.O_RDWR)
     for standard in (0, 1, 2):
         os.dup2(null, standard)
@@ -129,7 +130,7 @@ def _verdict(job: dict[str, Any], link: Link) -> dict[str, Any]:
         # the server is not to remember (``frames.wipe``).
         return {"value": {"passed": False, "timeout": False, "reason": forkserver.printable(type(error).__name__)}}
     reason = CHANGED * (link.changed or link.records.changed) + CHANGED_LATER * link.changed_later
-    reason += NOT_FINITE * bool(wire.NOT_FINITE) + EMPTY_LOOP * link.empty_loops
+    reason += NOT_FINITE * bool(not_finite.SEEN) + EMPTY_LOOP * link.empty_loops
     reason += ONLY_EMPTY * link.results.is_nothing() + ONLY_ERRORS * (bool(link.errors) and link.results.are_none())
     reason += NOT_BOOL * link.results.has_other_truth + FEWER * bool(link.fewer)
     return {"value": {"passed": True, "timeout": False, "reason": reason}}

@@ -105,14 +105,14 @@ def test_where_cpu_time_counts_a_busy_machine_makes_no_answer_late() -> None:
     from reward.worker_pool.pool import Worker
 
     code = (
-        "import contextlib, json, os, time; from reward.worker_pool import forkserver\n"
+        "import contextlib, json, os, time; from reward.worker_pool import child, forkserver\n"
         "def turn(where):\n"
-        "    while line := forkserver.line():\n"
+        "    while line := child.read_line():\n"
         "        asked, began = json.loads(line), time.process_time()\n"
         "        time.sleep(asked['waits'])\n"
         "        while time.process_time() - began < asked['works']: pass\n"
         "        os.write(1, b'{\"value\": true}\\n')\n"
-        "    return forkserver.NO_REQUEST\n"
+        "    return child.NO_REQUEST\n"
         "forkserver.run(turn, contextlib.nullcontext, cpu_time=True)"
     )
     worker = Worker([sys.executable, "-c", code], clean_environment(PYTHONPATH=str(ROOT)))

@@ -19,11 +19,11 @@ from trainer import ROOT
 
 ANSWERER = """
 import json, os
-from reward.worker_pool import forkserver
+from reward.worker_pool import child, forkserver
 def turn(_):
-    while line := forkserver.line():
+    while line := child.read_line():
         os.write(1, bytes.fromhex(json.loads(line)["answer"]))
-    return forkserver.NO_REQUEST
+    return child.NO_REQUEST
 import contextlib
 forkserver.run(turn, contextlib.nullcontext)
 """

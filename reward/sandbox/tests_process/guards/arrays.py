@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
-from reward.sandbox import wire
+from reward.sandbox.copies import not_finite
 from reward.sandbox.tests_process.guards import tolerances
 
 FAULT = "an empty array, compared with what is not empty"
@@ -73,13 +73,13 @@ def guard_functions() -> None:
         tolerances.check([*zip(("rtol", "atol"), options, strict=False), *named.items()])
         if (numpy.size(a) == 0) != (numpy.size(b) == 0):
             raise AssertionError("nothing, where something is to be close")
-        if wire.FINITE and named.get("equal_nan"):
+        if not_finite.REPLACED and named.get("equal_nan"):
             a, b = _with_nan(a, b), _with_nan(b, a)
         return is_close(a, b, *options, **named)
 
     def _with_nan(value: Any, other: Any) -> Any:
         """Return an array with a NaN for the number that stands in for one, where the other side has a NaN."""
-        is_stand_in = numpy.abs(numpy.asarray(value) / wire.NUMBER - 1) < 1e-5
+        is_stand_in = numpy.abs(numpy.asarray(value) / not_finite.NUMBER - 1) < 1e-5
         return numpy.where(is_stand_in & numpy.isnan(other), numpy.nan, value)
 
     def guarding(make: Any) -> Any:

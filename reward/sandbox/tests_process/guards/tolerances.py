@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from decimal import Decimal
 from typing import Any
 
-from reward.sandbox import wire
+from reward.sandbox.copies import not_finite
 from reward.sandbox.objects import OBJECTS
 from reward.sandbox.source_faults import BOUNDLESS
 
@@ -30,7 +30,7 @@ def is_boundless(value: Any, largest: float = LARGEST) -> bool:
 
 def refused() -> Exception:
     """Return the error for a comparison with a boundless tolerance: the tests' fault, unless the code returned it."""
-    if wire.NOT_FINITE or OBJECTS.link is None:
+    if not_finite.SEEN or OBJECTS.link is None:
         return AssertionError("an infinite tolerance")
     return OBJECTS.link.refuse(BOUNDLESS)
 

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from reward.sandbox import wire
-from reward.sandbox.copies import streams
+from reward.sandbox.copies import not_finite, streams
 from reward.sandbox.copies.records import Records
 from reward.sandbox.free_names import is_of_library
 from reward.sandbox.objects import ERRORS, OBJECTS
@@ -99,5 +99,5 @@ def _stream(content: Any) -> Any:
     except ValueError:
         raise wire.WireError("no stream") from None
     if isinstance(stream, io.StringIO) and not stream.closed:
-        wire.note_spelt(stream.getvalue())
+        not_finite.note_text(stream.getvalue())
     return stream

@@ -1,0 +1,50 @@
+"""NaN and infinities among the values that come from the other process: noted, or a number in their place."""
+
+import re
+from decimal import Decimal
+
+SEEN: list[bool] = []  # not empty once a NaN or an infinity has come
+REPLACED: list[bool] = []  # not empty where numbers stand in for these
+HUGE, DIGITS_OF_HUGE = 1e300, 250  # as an integer in hexadecimal digits: what tests make of it may be infinite
+LARGE = 2.9e38  # for an infinity; a float32 holds it
+NUMBER = 6.1e37  # for a NaN
+LONGEST_NUMBERS = 65_536  # characters of a text that is looked through for numbers
+SPELT = re.compile(r"(?<![\w.])[-+]?(?:nan|inf|infinity|\d[\d.]*e\+?\d{3,})(?![\w.])", re.IGNORECASE)
+
+
+def read_number(value: float) -> float:
+    """Return a float, and note that it is a NaN, infinite or nearly so; with ``REPLACED``, a number instead of it."""
+    if -HUGE < value < HUGE:
+        return value
+    SEEN.append(True)
+    if not REPLACED or value - value == 0:
+        return value
+    return NUMBER if value != value else LARGE if value > 0 else -LARGE
+
+
+def read_text(text: str) -> str:
+    """Return a text, and note that it may be read as a NaN or an infinity; with ``REPLACED``, a number in its place."""
+    if len(text) > LONGEST_NUMBERS or not SPELT.search(text):
+        return text
+    SEEN.append(True)
+    return SPELT.sub(str(NUMBER), text) if REPLACED else text
+
+
+def note_text(text: str) -> None:
+    """Note that a text may be read as a NaN or an infinity."""
+    SEEN.extend([True] * (len(text) <= LONGEST_NUMBERS and SPELT.search(text) is not None))
+
+
+def read_integer(text: str) -> int:
+    """Return the number of hexadecimal digits, and note that what is made of it may be infinite."""
+    SEEN.extend([True] * (len(text) > DIGITS_OF_HUGE))
+    return int(text, 16)
+
+
+def read_decimal(text: str) -> Decimal:
+    """Return a decimal, and note that it is not finite; with ``REPLACED``, a number in its place."""
+    value = Decimal(text)
+    if value.is_finite():
+        return value
+    number = read_number(float("nan" if value.is_nan() else text))
+    return Decimal(number) if REPLACED else value
