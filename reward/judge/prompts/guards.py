@@ -35,6 +35,7 @@ RULE = re.compile(
 BOLD = re.compile(r"\*\*|__")
 UNSPACED = re.compile("[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
 HAN_OR_KANA = re.compile("[\u3040-\u30ff\u3400-\u9fff]")
+FIRST_ACCENT = "\u0300"  # no character before it combines with another
 # Letters of other scripts that pass for Latin ones.
 ALIKE = str.maketrans("аеорсухіјѕһӏԁԛԝαοντρκιυ", "aeopcyxijshldqwaovtpkiu")
 
@@ -45,7 +46,7 @@ def plain(text: str) -> str:
     if not folded.isascii():  # in slices: to put a long run of accents in order takes quadratic time
         slices = (folded[at : at + SLICE] for at in range(0, len(folded), SLICE))
         parts = "".join(unicodedata.normalize("NFKD", part) for part in slices).casefold()
-        bare = "".join(letter for letter in parts if not unicodedata.combining(letter))
+        bare = "".join(letter for letter in parts if letter < FIRST_ACCENT or not unicodedata.combining(letter))
         folded = unicodedata.normalize("NFC", bare)
     return MARKS.sub(" ", folded).strip()
 
