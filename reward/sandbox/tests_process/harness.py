@@ -152,15 +152,15 @@ def _out_of_time(*_: object) -> None:
     raise OutOfTime
 
 
-def _prepare(preloaded: str) -> None:
+def _prepare(preloaded: tuple[str, ...]) -> None:
     lockdown.prepare()
-    if preloaded:
+    for library in preloaded:
         with contextlib.suppress(ImportError):
-            importlib.import_module(preloaded)
+            importlib.import_module(library)
 
 
-def main(settings: str, preloaded: str = "") -> None:
-    """Serve until stdin ends; ``settings`` is a ``Place`` as JSON, ``preloaded`` a library that each run is to have."""
+def main(settings: str, *preloaded: str) -> None:
+    """Serve until stdin ends; ``settings`` is a ``Place`` as JSON, ``preloaded`` are libraries that each run has."""
     place = Place(**json.loads(settings))
     sys.path[:] = [path for path in sys.path if path != sys.path[0]] + place.packages
     signal.signal(signal.SIGALRM, _out_of_time)

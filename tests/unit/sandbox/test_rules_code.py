@@ -1,16 +1,13 @@
 """Code under test that attacks: each scores 0 and leaves the worker alive."""
 
-import contextlib
 import os
-import tempfile
-import time
 from pathlib import Path
 
-import psutil
 import pytest
 
 from reward.entry import compute_score
 from reward.rules import RULES
+from reward.sandbox.run import PRELOADED
 
 TESTS = "assert f(1) == 2\nassert f(5) == 6\nassert f(-1) == 0"
 RIGHT = "def f(x):\n    return x + 1\n"
@@ -66,10 +63,21 @@ def test_right_code_passes(code, tests, extra) -> None:
     assert run(code, tests, **extra)["score"] == 1.0
 
 
-def test_tests_that_import_pytest_need_not_wait_for_its_import() -> None:
-    tests = "import sys\nis_ready = '_py' + 'test' in sys.modules\n{}assert f(1) == 2 and is_ready"
-    assert run(RIGHT, tests.format("import pytest\n"))["score"] == 1.0
-    assert run(RIGHT, tests.format(""))["score"] == 0.0  # nobody else has it
+IS_LOADED = "import sys\nis_loaded = '{}' + '{}' in sys.modules\n{}assert f(1) == 2 and is_loaded"
+
+
+@pytest.mark.parametrize("library", PRELOADED)
+def test_tests_that_mention_a_library_need_not_wait_for_its_import(library) -> None:
+    parts = library[:2], library[2:]
+    assert run(RIGHT, IS_LOADED.format(*parts, f"import {library}\n"))["score"] == 1.0
+    assert run(RIGHT, IS_LOADED.format(*parts, ""))["score"] == 0.0  # nobody else has it
+    tests = IS_LOADED.format(*parts, "").replace("is_loaded =", "is_loaded = f(2) == 3 and")
+    assert run(f"import {library}\n{RIGHT}", tests)["score"] == 1.0
+
+
+def test_no_run_begins_with_the_random_numbers_of_another() -> None:
+    """Their state would be that of the server."""
+    assert run(RIGHT, IS_LOADED.format("numpy.", "random", "import numpy\n"))["score"] == 0.0
 
 
 ATTACKS = {
@@ -127,50 +135,6 @@ ATTACKS = {
 def test_an_attack_scores_0_and_the_worker_lives(name) -> None:
     assert run(ATTACKS[name])["score"] == 0.0
     assert run(RIGHT)["score"] == 1.0
-
-
-def test_what_never_ends_is_killed_and_counted(monkeypatch) -> None:
-    from reward.sandbox import run as sandbox
-
-    monkeypatch.setattr(sandbox, "SECONDS", 1.0)
-    monkeypatch.setattr(sandbox, "_pool", sandbox.Pool(1, sandbox._worker))
-    for code in (
-        "while True:\n    pass",
-        "def f(x):\n    import time\n    time.sleep(99)",
-        "import signal\nsignal.pthread_sigmask(0, range(1, 64))\nwhile True:\n    pass",
-        "import threading\nfor _ in range(500):\n    threading.Thread(target=lambda: list(iter(int, 1))).start()",
-    ):
-        result = run(code)
-        assert result["score"] == 0.0, code
-    assert run("while True:\n    pass")["timeout"] == 1.0
-    assert run(RIGHT)["score"] == 1.0
-    sandbox._pool._idle[0].close()
-
-
-@pytest.mark.parametrize("code", ["import time\ntime.sleep(3600)", "while True:\n    pass"])
-def test_the_code_is_killed_with_its_verdict(monkeypatch, code) -> None:
-    """Also where it costs no CPU time, whose limit would end it."""
-    from reward.sandbox import run as sandbox
-
-    monkeypatch.setattr(sandbox, "SECONDS", 1.0)
-    monkeypatch.setattr(sandbox, "_pool", sandbox.Pool(1, sandbox._worker))
-    assert run(RIGHT)["score"] == 1.0
-    (server,) = (p for p in psutil.Process().children() if p.pid == sandbox._pool._idle[0]._process.pid)
-    before = set(psutil.pids())
-    assert run(code)["timeout"] == 1.0
-    deadline = time.monotonic() + 30
-    while len(processes := [p for p in psutil.process_iter() if p.pid not in before and is_of(p, server)]) > 3:
-        assert time.monotonic() < deadline, processes
-        time.sleep(0.2)
-    sandbox._pool._idle[0].close()
-
-
-def is_of(process: psutil.Process, server: psutil.Process) -> bool:
-    """Whether a process was forked by the server: a child that lost its parent keeps the command line."""
-    try:
-        return process.pid != server.pid and process.cmdline() == server.cmdline()
-    except psutil.Error:
-        return False
 
 
 def test_1_gb_of_output() -> None:
@@ -258,27 +222,6 @@ def test_an_error_that_calls_itself_unsupported_is_an_error() -> None:
         "    def test_it(self):\n        self.assertEqual(f(1), 2)"
     )
     assert run("class Unsupported(Exception): pass\ndef f(x): raise Unsupported('Unsupported')", tests)["score"] == 0.0
-
-
-def test_no_process_and_no_folder_is_left() -> None:
-    run(RIGHT)
-    deadline, kept = time.monotonic() + 30, folders_in_use()
-    while kept and time.monotonic() < deadline:
-        time.sleep(0.1)
-        kept &= folders_in_use()  # those of other processes change
-    assert not kept
-    # One folder for each pair that waits for work, in two pools, and no process of code that was run.
-    waiting = [p for p in psutil.Process().children(recursive=True) if "reward.sandbox" in " ".join(p.cmdline())]
-    assert len(waiting) <= 2 * 4 * max(2, os.cpu_count() or 2)
-
-
-def folders_in_use() -> set[Path]:
-    """Return the folders that hold something, of all sandboxes on this machine."""
-    folders = set()
-    for folder in Path(tempfile.gettempdir()).glob("kit-code-*"):
-        with contextlib.suppress(FileNotFoundError):  # by now
-            folders |= {folder} if [*folder.iterdir()] else set()
-    return folders
 
 
 def test_tests_that_the_harness_cannot_run_leave_the_sample_unscored() -> None:
