@@ -5,7 +5,7 @@ from typing import Any
 
 from reward import entry
 from reward.rules import RULES, choice
-from reward.rules.parsing.letters import LETTERS
+from reward.rules.parsing.choices.letters import LETTERS
 
 Row = Mapping[str, Any]
 

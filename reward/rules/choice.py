@@ -9,10 +9,11 @@ import re
 from typing import Any
 
 from reward.rules import rule
-from reward.rules.parsing import answer, prose, refusal
-from reward.rules.parsing.confirmed import asserted, by_verdicts, confirmed
-from reward.rules.parsing.denied import DENIED, without_denied
-from reward.rules.parsing.letters import (
+from reward.rules.parsing import answer, refusal
+from reward.rules.parsing.choices import prose
+from reward.rules.parsing.choices.confirmed import asserted, by_verdicts, confirmed
+from reward.rules.parsing.choices.denied import DENIED, without_denied
+from reward.rules.parsing.choices.letters import (
     FULLWIDTH,
     LETTER,
     LETTERS,
@@ -134,7 +135,7 @@ def _by_text(text: str, choices: list[str]) -> str | None:
     for letter, choice in zip(LETTERS, choices, strict=False):
         if plain and plain == _plain(choice):
             return letter
-    return None
+    return prose.by_amount(plain, [*map(_plain, choices)])
 
 
 def _opening(text: str, letters: str, choices: list[str]) -> str | None:
@@ -234,7 +235,7 @@ def _last(text: str, letters: str, choices: list[str]) -> str | None:
         line = text.strip().rsplit("\n", 1)[-1]
         lead = SAYS.match(line)
         said = _by_text(line, choices) or _by_text(line[lead.end() :] if lead else "", choices)
-        return said or prose.by_words(text, choices)
+        return said or prose.by_words(text, choices) or prose.by_last_number(text, [*map(_plain, choices)])
     if (are_letters(text, letters) and not MARK.search(text)) or (choices and prose.is_listing(text, letters)):
         return None
     mentions = without_reasons(text, mentions)

@@ -7,13 +7,16 @@ import re
 from typing import Any
 
 from reward.rules import number
-from reward.rules.parsing import answer, main_number, number_words
+from reward.rules.parsing import answer, main_number, number_words, rewording
 from reward.rules.parsing.answer import hashed
 from reward.rules.rule import Extra, Rule
 
 DIGIT = re.compile(r"\d")
 # A second answer right after the first.
-ANOTHER = re.compile(r"(?:,|/|&|[+*] ?(?=\d)|(?=\d[\d.,]*(?:\s|\Z))|\b(?:or|and|to)\b|[(\[](?:or\b|或)|或|和)[^\w]*\d")
+ANOTHER = re.compile(
+    r"(?:,|/|&|[-+*\u2013] ?(?=\d)|(?=\d[\d.,]*(?:\s|\Z))|\b(?:or|and|to)\b|[(\[](?:or\b|或)|或"
+    r"|和)[^\w]*\d"
+)
 
 # 'The answer is 48 in April and 24 in May.'
 ONE_OF_SEVERAL = re.compile(r"[^()=\n\d]{0,64}\band\b[^()=\n]{0,64}\d")
@@ -42,7 +45,7 @@ def score(response: str, ground_truth: Any, extra: Extra) -> float:
         GroundTruthError: the ground truth is no number.
     """
     truth = expected_number(ground_truth)
-    end = number.in_dollars(ON_THE_HOUR.sub(r"\1", answer.tail(response[-number.LONGEST :])))
+    end = rewording.reworded(ON_THE_HOUR.sub(r"\1", answer.tail(response[-number.LONGEST :])))
     marked = hashed(end) or answer.boxed(end)
     stated = answer.stated(end) if marked is None else marked
     texts = {number_words.in_digits(text) for text in (stated, number_words.unscaled(stated))} if stated else set()

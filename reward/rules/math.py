@@ -12,34 +12,15 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from reward.rules import choice, number
-from reward.rules.parsing import answer, last_line, main_number, number_words, refusal, units
-from reward.rules.parsing.latex import PERCENT, based, boxes, clean, equal_numbers, is_rounding, value
+from reward.rules import choice
+from reward.rules.parsing import answer, last_line, main_number, one_answer, rewording, units
+from reward.rules.parsing.latex import based, boxes, clean, equal_numbers, is_rounding, value
 from reward.rules.rule import Extra, Outcome, Rule
 from reward.support.errors import GroundTruthError
 from reward.support.wording import quoted
 from reward.worker_pool import pool
 
 LONGEST_ANSWER = 512  # characters, or four times the truth; a longer answer is wrong
-# An amount of money, not the beginning of a formula.
-CURRENCY = re.compile(r"\\?\$ ?(?=\d[\d,]*(?:\.\d+)?(?: [A-Za-z]{2}|[.;!?)]?\s*(?:\n|\Z)|[.!?;)] ))")
-# A number, a word or two, and more words that have a number.
-PHRASE = re.compile(
-    r"\$?[\d.,]+(?: (?!and\b|or\b|to\b|times\b|plus\b|minus\b|over\b|out\b)[A-Za-z]{3,20}){1,3}"
-    r"(?: \d[\d.,]*)? [A-Za-z .]+"
-)
-LAST_PERCENT = re.compile(r"\d(?:\\?%|\s?percent)[.*\s$]{0,6}\Z")
-SYMBOLS = re.compile(r"[\s*_]{0,8}[\u2600-\u27bf\U0001f300-\U0001faff\ufe0f]+\s*\Z")
-FINAL = re.compile(
-    r".*(?:\b(?:is|are|equals|be|at)\s|[:=\u2208是为])", re.DOTALL
-)  # of a line, up to its last expression
-OR = re.compile(r"[\s,]*\bor\b\s*")
-SUM = re.compile(r"(?<=\d) (?:\(\d[^()]*[-+*/=\u00d7][^()]*\)|as \d[^\n]*)\Z")  # how a number was reached
-LEAD = re.compile(r".*(?:\b(?:is|are|equals|be)|:|=)\s", re.DOTALL)  # what a sentence says before its answer
-ALTERNATIVE = re.compile(
-    r"\b(?:or|and|not|nor|either|between|to|plus|minus|times|over)\b|[^\s\w.,;:!?%()'*\"\\-]", re.IGNORECASE
-)
-LETTER_ALONE = re.compile(r"(?<![A-Za-z])[B-HJ-Zb-z](?![A-Za-z])")
 JOINED = re.compile(r"\b(?:or|and)\b")
 GREEK = re.compile(
     r"\\(?:alpha|beta|gamma|delta|theta|lambda|mu|phi|varphi|omega|sigma|rho|tau|psi|angle|Delta|overline)(?![A-Za-z])"
@@ -52,86 +33,46 @@ LED = re.compile(r"(?:\\(?:text|textbf|mathrm|mathbf) ?\{)?\s?\(?[A-J]\)?(?![A-Z
 COMMAND = re.compile(r"\\[A-Za-z]+")
 MOST_SIDES = 8  # of an equation that is checked
 BLANK = re.compile(r"(?<!\w) +| +(?!\w)")  # all but those between words, or numbers
-# A number and what it counts ('3/4 cups'), where the truth counts nothing.
-COUNTED = re.compile(
-    r"(.*[\d})]) (?!(?:hundred|thousand|[mbtr]+illion|dozen|score|per|pi|half|halves|thirds?|fourths?|fifths?|quarters?"
-    r"|tenths?|hundredths?|sq|mod|and|or|choose|factorial|root|over|times|plus|minus|squared|cubed|base)\b)"
-    r"[a-z]{3,20}(?: of [a-z]{3,20})?"
+# A number and what it counts ('3/4 cups'), or a sentence about it ('There are 8 ways'), where the truth counts nothing.
+NOT_A_UNIT = (
+    r"(?!(?:hundred|thousand|[mbtr]+illion|dozen|score|per|pi|half|halves|thirds?|fourths?|fifths?|quarters?"
+    r"|tenths?|hundredths?|sq|mod|and|or|choose|factorial|root|over|times|plus|minus|squared|cubed|base|to|not|is|than"
+    r"|if|when|more|less|fewer|one|two|three|four|five|six|seven|eight|nine|ten|twelve|twenty)\b)"
 )
+COUNTED = re.compile(
+    r"(?:(?!(?:.* )?(?:not|or|and|than|least|most|up|between|from|no|nor|either|neither|half"
+    r"|twice)\b)(?:[A-Za-z',]{1,16} ){0,8}"
+    r"(?:is|are|was|were|has|have|had|be|equals|gets?|takes?|needs?|costs?|about|approximately|roughly|around"
+    r"|exactly|only)"
+    rf" (?=[\d\\-]))?(?P<number>(?:-?\d|\\).*?[\d}})]|\d)(?: {NOT_A_UNIT}[a-z]{{3,20}})?"
+    rf"(?: (?:of|per|for|in|to) (?:(?:the|each|every|a|an) )?{NOT_A_UNIT}[a-z]{{2,20}}(?: [a-z]{{2,20}})?)?\.?",
+    re.IGNORECASE,
+)
+# A ground truth that is set as a word: no product of its letters.
+WORD_TRUTH = re.compile(r"\$?\\(?:text|mathrm|textbf|textrm|mbox) ?\{ ?([A-Za-z]{2,}) ?\}\$?")
 TWO_NUMBERS = re.compile(r"(?<![_^])\d +\d")
 
 
 def finals(response: str) -> tuple[str, ...]:
     """Return the readings of the one final answer of a response: one, two where boxes are joined, none."""
-    end = number.in_dollars(answer.tail(response))
+    end = rewording.reworded(answer.tail(response))
     if boxed := boxes(end):
         return boxed
     for place in (answer.tagged, answer.hashed):
         if (text := place(end)) is not None:
-            return boxes(text) or (_opening(text) if place is answer.hashed else _one(answer.stated(text) or text),)
+            return boxes(text) or (
+                one_answer.opening(text) if place is answer.hashed else one_answer.one(answer.stated(text) or text),
+            )
     sentence = answer.stated(end)
     text = end if sentence is None else sentence
     exact, *rounded = main_number.rounding(text) or (text,)
     exact = main_number.in_main_clause(exact) if sentence is None else exact
     if sentence is None and (several := last_line.several(exact)):
         return several
-    one = _last(exact) if sentence is None else _one(exact)
+    if roots := last_line.either_root(exact):
+        return (roots,)
+    one = one_answer.last(exact) if sentence is None else one_answer.one(exact)
     return (*([] if one is None else [one]), *rounded)
-
-
-def _opening(text: str) -> str:
-    """A marked line, or the number that it begins with ('18 dollars for 2 eggs')."""
-    opening = number.opening(text) if PHRASE.fullmatch(text) else None
-    return (opening[0] if opening else None) or text
-
-
-def _last(text: str) -> str | None:
-    """The last formula or number, whichever comes later."""
-    formulas = list(last_line.FORMULA.finditer(text))
-    if refusal.is_refusal(text, max(0, (formulas[-1].start() if formulas else len(text)) - number.WINDOW)):
-        return None
-    if not formulas:
-        text = last_line.ascii_signs(text)
-        line = text.strip(" \n\t*_").rpartition("\n")[2]
-        lead = FINAL.match(line)
-        wholes = (text.strip(), line[lead.end() :].strip(" *_").rstrip(".\u3002").strip(" *_") if lead else "")
-        return next(filter(None, map(last_line.expression, wholes)), None) or _number(text) or last_line.word(line)
-    formula = last_line.conclusion(text, formulas)
-    if len(formulas) > 1 and OR.fullmatch(text, formulas[-2].end(), formulas[-1].start()):
-        return None
-    after = CURRENCY.sub("", text[formula.end() :]) if formula is formulas[-1] else ""
-    return _number(after) or last_line.content(formula)
-
-
-def _number(text: str) -> str | None:
-    """The last number, with its scale and its percent sign."""
-    text = number.emphasised(text) or main_number.main_part(text)
-    if not (readings := number.readings(text)):
-        return None
-    return f"{readings[-1]}{'%' * bool(LAST_PERCENT.search(text))}"
-
-
-def _one(sentence: str) -> str:
-    """The answer in a sentence: its one formula or number among words; the sentence where it is more than that."""
-    sentence = sentence.strip("`")
-    text = SYMBOLS.sub("", SUM.sub("", CURRENCY.sub("", number_words.in_digits(last_line.ascii_signs(sentence)))))
-    text = main_number.main_clause(text)
-    if PHRASE.fullmatch(text):
-        return _opening(text)
-    lead = LEAD.match(text)
-    for part in (text, text[lead.end() :] if lead else ""):
-        formulas, rest = list(last_line.FORMULA.finditer(part)), last_line.FORMULA.sub(" ", part)
-        numbers = list(number.NUMBER.finditer(rest))
-        if len(formulas) + len(numbers) != 1 or ALTERNATIVE.search(number.NUMBER.sub(" ", rest)):
-            continue
-        if formulas:
-            return last_line.content(formulas[0])
-        if not LETTER_ALONE.search(number.NUMBER.sub(" ", rest)) and "\\" not in rest:
-            end = numbers[0].end()
-            if not last_line.GLUED.match(rest, end) and (last := number.last(rest[:end])) is not None:
-                percent = "%" if PERCENT.match(rest, end) else units.unit_at(rest, end)
-                return f"{number.scaled(last, rest[end:])[-1]}{percent}"
-    return (lead and last_line.expression(text[lead.end() :].strip())) or text
 
 
 def compare(truth: str, given: str) -> bool:
@@ -172,8 +113,8 @@ def _compare_values(truth: str, given: str) -> bool:
     if (numerals := (based(truth), based(given))) != (None, None):
         digits = [numeral[0] if numeral else text for numeral, text in zip(numerals, (truth, given), strict=True)]
         return digits[0] == digits[1] and (None in numerals or numerals[0] == numerals[1])
-    if value(truth) and (counted := COUNTED.fullmatch(given)) and value(counted[1]):
-        given = counted[1]
+    if value(truth) and (counted := COUNTED.fullmatch(given)) and value(counted["number"]):
+        given = counted["number"]
     if COMMA.fullmatch(given) and value(truth):
         given = given.replace(",", ".")
     elif COMMA.fullmatch(truth) and value(given):
@@ -281,6 +222,8 @@ def score(response: str, ground_truth: Any, extra: Extra) -> float | Outcome:
 
 def _equal(ground_truth: Any, truth: str, text: str, given: str) -> bool:
     """Whether an answer equals the truth; both as they stand, which may have units, and cleaned."""
+    if WORD_TRUTH.fullmatch(str(ground_truth).strip()) and given.isascii() and given.isalpha():
+        return truth.casefold() == given.casefold()
     differ = units.differ(str(ground_truth), text, _exact)
     return compare(truth, given) if differ is None else not differ
 

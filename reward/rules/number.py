@@ -13,7 +13,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from reward.rules.parsing import answer, number_words, refusal
+from reward.rules.parsing import answer, number_words, refusal, rewording
 from reward.rules.rule import Extra, Rule
 from reward.support.errors import GroundTruthError
 
@@ -41,14 +41,21 @@ POWER = r"(?:\^|\*\*) ?(?:\{ ?[-+]?\d{1,9} ?\}|\(?[-+]?\d{1,9}\)?)"
 TEN = rf"(?:\*|\\times|\\cdot|x) ?10 ?{POWER}"
 # A whole or decimal number after a word that joins nothing to it, the last of the text.
 SIMPLE = re.compile(
-    r"(?:.*[A-Za-z,:;](?<!\bor)(?<!\band)(?<!\bto)(?<!\bnot)(?<!n't)(?<!\bbe)(?<!\bthan)(?<!\bmaybe)(?<!\bperhaps)"
+    r"(?:.*[A-Za-z,:;](?<!\bor)(?<!\band)(?<!\bto)(?<!\bnot)(?<!\bNot)(?<!n't)(?<!\bbe)(?<!\bthan)(?<!\bmaybe)(?<!\bperhaps)"
     r"(?<!negative)(?<!Negative)(?<!\bminus)(?<!\bMinus) )?([-+]?\d+(?:\.\d+)?)"
     r"(?:[.!]?|[.!]? (?!is not\b|is wrong\b)[A-Za-z ]*[.!]?)\Z",
     re.DOTALL,
 )
-RULED_OUT = re.compile(r"[,;] (?:and )?not \$?-?[\d.,/]{0,19}\d[.!]?\s{0,9}\Z")  # 'It is 5, not 6.'
+# 'It is 5, not 6.', '42，不是41', 'It is 20; my first answer, 18, was wrong.'
+RULED_OUT = re.compile(
+    r"[,;\uff0c\uff1b] ?(?:(?:and )?not |而?不是|而非|并非) ?\$?-?[\d.,/]{0,19}\d"
+    r"(?: [a-z]{2,16}| ?[\u4e00-\u9fff]{1,2})?[.!\u3002]?\s{0,9}\Z"
+    r"|[.;,] [^\d.;!?\n=]{0,64}\$?-?\d[\d.,]{0,16},? (?:is|was|were) (?:wrong|incorrect|not (?:right|correct)"
+    r"|a mistake)"
+    r"[.!]?\s{0,9}\Z"
+)
 SCALES = {"dozen": 12, "hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9, "trillion": 10**12}
-SCALE = re.compile(rf"[\s*$}}]{{0,4}}(?:\\text\{{ ?)?({'|'.join(SCALES)})\b", re.IGNORECASE)
+SCALE = re.compile(rf"[\s*$}}]{{0,4}}(?:\\text\{{ ?)?({'|'.join(SCALES)})s?\b", re.IGNORECASE)
 THOUSANDS = re.compile(r"k(?![\w/\u00b2\u00b3^])")  # 70k, never 70 K
 BOLD = re.compile(r"\*\*([^*\n]{1,64})\*\*")
 AMOUNT = re.compile(r"[$\u20ac\u00a3]?-?\d[\d.,]*%?(?: [A-Za-z]{1,20}){0,3}[.!]?")
@@ -59,7 +66,6 @@ VERB = re.compile(
 MINUS_WORD = re.compile(
     r"(?:\bnegative|(?:\A|[:=*]|\b(?:is|be|was|equals|get|gives?)) ?minus) \$?\Z|[是为得]负\Z", re.IGNORECASE
 )
-CENTS = re.compile(r"(?<![\d.])\$?(\d[\d,]{0,20}) dollars?,? (?:and )?(\d{1,2}) cents?\b")
 UP_TO_LAST_DIGIT = re.compile(r".*\d", re.DOTALL)
 NUMBER = re.compile(
     r"(?P<sign>(?<![^\W\u3040-\u9fff\uac00-\ud7af])(?<![)}\]%.])[-+])?(?:\$ ?)?(?P<minus>(?<=\$)-)?(?:"
@@ -68,8 +74,9 @@ NUMBER = re.compile(
     rf"|(?<!\d)10(?=\^|\*\*)(?P<power>{POWER})"
     r"|(?:(?P<whole>\d+) {1,2}(?=\d+/\d))?(?P<over>\d+) ?/ ?(?P<under>\d+)(?!\d|[./]\d)"
     r"|(?P<european>\d{1,3}(?:\.\d{3})+,\d+|\d{1,3}(?:\.\d{3}){2,})(?![,.]?\d)"
-    r"|(?P<comma>(?<![\d,.])(?:\d{1,12},\d{1,2}|0,\d{3,12}))(?![\d,.]\d|\d)"
-    r"|(?P<plain>(?:\d{1,3}(?:(?:,\d{3})+|(?:['\u2019]\d{3})+|(?: \d{3})+)(?!\d)|\d+)(?:\.\d+)?|(?<![\w.])\.\d+)"
+    r"|(?P<comma>(?<![\d,.])(?:(?<![(\[{])|(?!\d+,\d+ ?[)\]}]))(?:\d{1,12},\d{1,2}|0,\d{3,12}))(?![\d,.]\d|\d)"
+    r"|(?P<plain>(?:(?:\d{1,2}(?:,\d\d)+,\d{3})(?!,?\d)|\d{1,3}(?:(?:,\d{3})+|(?:['\u2019]\d{3})+"
+    r"|(?: \d{3})+)(?!\d)|\d+)(?:\.\d+)?|(?<![\w.])\.\d+)"
     rf"(?P<ten>[eE][-+]?\d{{1,9}}(?!\w)| ?{TEN})?"
     r")"
 )
@@ -82,7 +89,7 @@ JOINED_AFTER = re.compile(r"-\d|[/:,.] ?\d|\^|/ ?[a-z]\b|\*{1,2} ?\d|\\(?:pi|sqr
 QUALIFIED_BEFORE = re.compile(
     r"(?:\d\W{0,3}\b(?:or|and|to)\b(?: (?:maybe|perhaps|possibly|even))?\W{0,3}"
     r"|\d\W{0,3}\bor [a-z] ?= ?|\d ?[或和到至] ?"
-    r"|(?:\b(?:not|than)|n['\u2019]t) (?:be )?\W?|不是 ?"
+    r"|(?:\b(?:[Nn]ot|than)|n['\u2019]t) (?:be )?\W?|不是 ?|(?:\A|[\s(])>"
     r"|(?:<=?|[\u2260\u2264-\u2267\u00b1]|!=|(?<![-=>])>=|\w >|\\(?:neq?|leq?|geq?|pm)) ?)$"
 )
 QUALIFIED_AFTER = re.compile(r" is (?:not|wrong|incorrect)\b")
@@ -91,21 +98,16 @@ INSIDE_WORD, LETTER = re.compile(r"[A-Za-z]\Z"), re.compile(r"[A-Za-z]")
 # Of 25 cm^2, 9.8 m/s^2, 3 m s^-1.
 UNIT_POWER = re.compile(
     r"(?:(?<=[a-z]{2})|(?<=\d m)|(?<=\dm))\^\{?[23]\}?(?!\w)|(?<=[a-z]/[a-z])\^\{?[23]\}?(?!\w)"
-    r"|(?<=[a-z][ \u00b7*][a-z])\^\{?-[1-4]\}?(?!\w)"
+    r"|(?<=[a-z][ \u00b7*][a-z])\^\{?-[1-4]\}?(?!\w)|(?<=[\u4e00-\u9fff])\^[23](?!\w)"
 )
 EXPONENT = re.compile(r"[-+]?\d+(?=\D*\Z)")
 SPACED_MINUS = re.compile(r"[=(\[{:] ?- \$? ?\Z")
 
 
-def in_dollars(text: str) -> str:
-    """Return '12 dollars and 50 cents' as '$12.50'."""
-    return CENTS.sub(lambda amount: f"${amount[1]}.{amount[2]:0>2}", text) if " cent" in text else text
-
-
 def last(response: str) -> str | None:
     """Return the last number in a plain form (``-1234.5``, ``6.02e23``, ``-3/4``); None where there is none."""
-    text = in_dollars(response[-LONGEST:])
-    if ruled_out := RULED_OUT.search(text, max(0, len(text) - 64)):
+    text = rewording.reworded(response[-LONGEST:])
+    if ruled_out := RULED_OUT.search(text, max(0, len(text) - 128)):
         text = text[: ruled_out.start()]
     simple = SIMPLE.match(text)
     if simple and "\\" not in text:

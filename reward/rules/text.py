@@ -46,7 +46,7 @@ INSTEAD = re.compile(
 # 'The answer is Paris. Wait, no, it's Lyon.'
 REVISED = re.compile(
     r"[.!?,\u2014\n] {0,2}(?:oh |hmm,? |oops,? )?(?:wait|actually|correction|scratch that|on second thought|sorry)\b"
-    r"[^\n]{0,80}?\b(?:it's|it is|it should be)"
+    r"[^\n]{0,80}?\b(?:it's|it is|it should be|i mean|i meant|make that)"
     r" (?!(?:not|the|an?|also|still|in|on|worth|correct|right|true|clear|important)\b)([^\n]{1,200})",
     re.IGNORECASE,
 )

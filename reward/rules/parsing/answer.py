@@ -92,6 +92,12 @@ REVISED = re.compile(
     r"|i made an? (?:[a-z]{1,12} )?(?:mistake|error))\b|\bno[,.!])[^\n]{0,160}?"
     r"\b(?:it|that|this|the (?:correct|right|actual) (?:one|value|number|total|result))(?:'s| is| should be| must be)"
     r" (?=[*$\\( ]{0,4}-?\d)"
+    r"|[.!?,;:\n\u2014\u2026] ?(?:(?:sorry|oops|wait|no|actually),? )?(?:i mean|i meant"
+    r"|make that) (?=[*$\\( ]{0,4}-?\d)"
+    r"|(?:\A|[.!?,;:\n\u2014\u2026] ?)[*_ ]{0,4}\b(?:hmm+|wait|hold on|let me (?:re-?(?:compute|calculate|check"
+    r"|do|count|consider|think)|check again))\b"
+    r"[^\n]{0,240}?(?<=[.!?:,;] )(?:so|thus|hence|therefore),? (?:(?:it|that|this)(?:'s| is) |the answer is )?"
+    r"(?=[*$\\( ]{0,4}-?\d[\d.,]{0,16}[^\d\n=]{0,32}\Z)"
     r"|(?:不对|等等|等一下|[算说搞看]错|更正|纠正)[^\n]{0,40}?(?:应该?是|应为|正确的?是|结果是|其实是)"
     r"(?=[*$\\( ]{0,4}-?\d)",
     re.IGNORECASE,

@@ -3,6 +3,7 @@
 import re
 
 from reward.rules import number
+from reward.rules.parsing import units
 from reward.rules.parsing.latex import without_unit
 
 # Between its brackets no other begins: else a response of brackets alone would take the square of its length.
@@ -64,7 +65,8 @@ PLUS_MINUS = re.compile(r"\\pm(?![A-Za-z])")
 NAME = re.compile(r"[A-Za-z](?:_\{?\w\}?)? ?= ?")
 # A response that is one expression ('6-5i', 'x^2+1', '(1, 2)') and no words.
 EXPRESSION = re.compile(
-    r"(?=.*[A-Za-z(^\[{\u221a\u03c0\u00b2\u00b3\u221e])(?!.*=.*=)(?!.*<[/A-Za-z])(?!.*(?<![A-Za-z])(?!(?:sqrt|pi|sin|cos|tan|log|ln|exp)(?![a-z]{2}))[A-Za-z]{2})"
+    r"(?=.*[A-Za-z(^\[{\u221a\u03c0\u00b2\u00b3\u221e])(?!.*=.*=)(?!.*<[/A-Za-z])(?!.*(?<![A-Za-z])(?!(?:sqrt|pi"
+    r"|sin|cos|tan|log|ln|exp)(?![a-z]{2}))[A-Za-z]{2})"
     r"[\w+*/^().,=<>\u2264\u2265\- \[\]{}\u221a\u03c0\u00b2\u00b3\u221e\u222a]{1,64}",
     re.ASCII,
 )
@@ -84,8 +86,10 @@ def several(text: str) -> tuple[str, ...]:
     if assigned := ASSIGNMENTS.search(line):
         parts = AND.split(assigned[0].rstrip(".* \t\u3002"))
         return (", ".join(parts), parts[-1])
-    if either := EITHER_ROOT.search(line):
-        return (f"{either[2]}, {either[3]}",)
+    if either := either_root(line):
+        return (either,)
+    if quantity := units.several_parts(line):
+        return (quantity,)
     if ratio := RATIO.search(line):
         return (f"{ratio[1]}:{ratio[2]}",)
     if listed := VALUES.search(line):
@@ -103,6 +107,12 @@ def several(text: str) -> tuple[str, ...]:
     names = [match[1][:1] for formula in formulas if (match := NAMED.fullmatch(formula))]
     are_roots = len(names) == len(formulas) and len(set(names)) == 1
     return (values,) if are_roots or all(map(PLAIN_NUMBER.fullmatch, formulas)) else (values, formulas[-1])
+
+
+def either_root(text: str) -> str | None:
+    """Return 'a, b' of a text that ends in '$x=a$ or $x=b$', in one of six languages."""
+    either = EITHER_ROOT.search(text, max(0, len(text) - 128))
+    return f"{either[2]}, {either[3]}" if either else None
 
 
 def content(formula: re.Match[str]) -> str:

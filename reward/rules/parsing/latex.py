@@ -5,7 +5,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 from reward.rules import number
-from reward.rules.parsing import answer, number_words
+from reward.rules.parsing import answer, intervals, number_words
 
 LONGEST_NUMBER = 64
 LONGEST_GAP = 64  # characters between two boxes of one answer
@@ -25,8 +25,10 @@ PLAIN_SET = re.compile(r"\A(?:[A-Za-z] ?(?:\\in|=) ?)?\{([^{}\\]{1,200},[^{}\\]{
 ENGLISH = re.compile(r"[A-Za-z]{3,9}(?:[ -][A-Za-z]{3,9}){0,8}")
 SPACES = re.compile(r",\\! ?|\{ ?, ?\}")  # 1,\!234 and 1{,}234
 TEXT = re.compile(
-    r"(?:\\text|\\mathrm|\\mbox|\\textbf|\\mathbf|\\textrm)\s*\{([^{}]*)\}"
-    r"|\\[!,;:]|\\(?:quad|qquad|left|right|displaystyle|bf|rm|it|sf|big|Big|bigl|bigr)(?![A-Za-z])|~"
+    r"\\(?:text(?:bf|rm|it|sf|tt|up)?|math(?:rm|bf|sf|it|tt)|mbox|boldsymbol|bm|emph|underline)\s*\{([^{}]*)\}"
+    r"|\\[!,;:]|\\(?:quad|qquad|left|right|displaystyle|bf|rm|it|sf|big|Big|bigl|bigr|small|large|Large|LARGE"
+    r"|huge|Huge)"
+    r"(?![A-Za-z])|~"
 )
 # An angle in degrees of a trigonometric function: \sin 15^\circ, \tan(45^\circ - 30^\circ), \cos^2 20^\circ.
 TRIGONOMETRIC = re.compile(
@@ -37,8 +39,24 @@ TRIGONOMETRIC = re.compile(
 ANGLE = re.compile(r"(\d+(?:\.\d+)?) ?(?:\^ ?\{? ?\\circ ?\}?|\\degree(?![a-z]))")
 REPEATING = re.compile(r"([-+]?) ?(\d*)\.(\d*) ?\\(?:overline|bar|dot) ?(?:\{(\d+)\}|(\d))")
 LOGARITHM = re.compile(r"\\lg(?![A-Za-z])")
-APPROXIMATELY = re.compile(r"\A ?\\approx(?![A-Za-z]) ?")
-DEGREES = re.compile(r"\^ ?\{? ?\\circ ?\}?|\\degree(?![a-z])")
+APPROXIMATELY = re.compile(r"\A ?\\(?:approx|sim|simeq)(?![A-Za-z]) ?")
+BACKSLASH_BLANK = re.compile(r"(?<!\\)\\ ")
+# '\textbf{(C) } 12', the choice before its value
+CHOICE_MARK = re.compile(
+    r"\A\\(?:textbf|text|mathrm|mathbf|textrm) ?\{ ?(?:\(?[A-J]\)|[A-J]\.) ?\}(?:\\[,;: ]|\\q?quad(?![a-z])"
+    r"|[ ~])*(?=[^ ])"
+)
+ORDINAL = re.compile(r"(?<=\d) ?\^ ?\{ ?(?:st|nd|rd|th) ?\}")
+# '42 (since 6 * 7 = 42)', '5 (approx.)'
+REMARK = re.compile(r" ?\((?:since|because|approx|about|rounded|exact|i\.e\.|assuming|as )[^()]*\)\Z")
+# The lines of 'x &= 2 \\ y &= 3'.
+SYSTEM = re.compile(
+    r"(?:\\left ?\\\{ ?)?\\begin\{(aligned|align\*?|cases|gathered|array|split)\}(?:\{[lcr]+\})?(.{1,400})\\end\{\1\}"
+    r"(?: ?\\right ?\.)?",
+    re.DOTALL,
+)
+NAMED_LINE = re.compile(r"[A-Za-z](?:_\{?\w\}?)? ?= ?[^=]+")
+DEGREES = re.compile(r"\^ ?\{? ?\\circ(?: ?\})?|\\degree(?![a-z])")
 PERCENT = re.compile(r"(?<=[\d})])\s*(?:\\?%|(?:percentage|percent|per cent|pct)\b(?: points?\b)?)")
 UNIT = (
     r"(?:degrees?|radians?|dollars?|cents?|units?|cm|mm|km|m|kg|g|in(?:ch(?:es)?)?|feet|foot|ft|yards?|meters?"
@@ -61,20 +79,18 @@ SYMBOL = re.compile(
 )
 # What says of which integer a name is one: 'x = 2k\pi, k \in \mathbb{Z}'.
 OF_INTEGER = re.compile(
-    r"[,;(]? ?(?:\\text ?\{ ?(?:where|for)? ?\}|where |for )? ?[a-z] ?\\in ?(?:\\mathbb ?\{? ?[ZN] ?\}?|Z)\+?\)?\Z"
+    r"(?:[,;( ]|\\q?quad(?![a-z])|\\[,;]){0,6}(?:\\text ?\{ ?(?:where|for)? ?\}|where "
+    r"|for )? ?[a-z] ?\\in ?(?:\\mathbb ?\{? ?[ZN] ?\}?|Z)\+?\)?\Z"
 )
 PLAIN_PI = re.compile(r"(?<![\\A-Za-z])pi(?![A-Za-z])")
+NEGATIVE_POWER = re.compile(r"\^ ?-(\d+|[A-Za-z])")  # math-verify takes '10^-5' for 10
 TIMES_TEN = re.compile(r"(?<=\d) ?x ?(?=10 ?\^)")
-# '8 = x' is 'x = 8', and '5 > x > -2' is '-2 < x < 5'.
+# '8 = x' is 'x = 8'.
 TURNED = re.compile(r"\A([^=<>A-Za-z]*\d[^=<>A-Za-z]*?) ?= ?([A-Za-z])\Z")
-FALLING = re.compile(
-    r"\A([^<>=,]{1,40}?) ?(>|\\g(?:eq?|eqslant)(?![a-z])) ?([A-Za-z]) ?(>|\\g(?:eq?"
-    r"|eqslant)(?![a-z])) ?([^<>=,]{1,40})\Z"
-)
 # A unit in Chinese, unless it is a numeral: '12 元', '12 平方厘米', never '12 万'.
 CHINESE_UNIT = re.compile(r"(?<=[\d)}]) ?[\u4e00-\u9fff](?:/?[\u4e00-\u9fff]){0,5}(?:\^2|\^3)?\Z")
 CHINESE_NUMERAL = re.compile(r"[零一二三四五六七八九十百万亿兆半倍多余几约或和成折]|千(?![克米瓦赫卡帕伏焦])")
-SCALED = re.compile(rf"\A([-+]?\d[\d,]{{0,30}}(?:\.\d{{1,30}})?) ({'|'.join(number.SCALES)})\b")
+SCALED = re.compile(rf"\A([-+]?\d[\d,]{{0,30}}(?:\.\d{{1,30}})?) ({'|'.join(number.SCALES)})s?\b")
 LISTED = re.compile(
     r"(?<=[\d)}\]])(?:\s*,?\s(?:and|or|und|oder|et|ou|y|и|или)\s| ?(?:或者?|和|、) ?)\s*(?=[-+\d(\\{\[])"
 )
@@ -83,7 +99,7 @@ FUNCTION = re.compile(r"(?<![\\A-Za-z])(sqrt)\(([^()]*)\)")
 DECIMAL = re.compile(r"([-+]?) ?(?:(\d{1,3}(?:,\d{3})+|\d{1,3}(?: \d{3})+|\d+)?(\.\d+)?)")
 SCIENTIFIC = re.compile(
     r"([-+]?)(?:(\d+(?:\.\d+)?)[eE]([-+]?\d{1,3})"
-    r"|(?:(\d+(?:\.\d+)?)(?:\\times|\\cdot|\*))?10\^(?:\{([-+]?\d{1,3})\}|(\d)))"
+    r"|(?:(\d+(?:\.\d+)?)(?:\\times|\\cdot|\*))?10\^(?:\{([-+]?\d{1,3})\}|(\d{1,3})))"
 )
 RATIO = re.compile(r"([-+]?)(?:\\frac(?:\{([-+]?\d+)\}|(\d))(?:\{([-+]?\d+)\}|(\d))|(\d+)/(\d+))")
 MIXED = re.compile(r"([-+]?) ?(\d+) ?(?:\\frac ?(?:\{(\d+)\}|(\d)) ?(?:\{(\d+)\}|(\d))|(?<= )(\d+)/(\d+))")
@@ -94,12 +110,6 @@ HOUR = re.compile(r"(?<![\d:.])(\d{1,2}) ?([ap])\.? ?m\.?(?![A-Za-z])", re.IGNOR
 SET_NAMED = re.compile(
     r"\A[A-Z][^=<>{}\[\]\d]{0,9}\\(?:cap|cup|setminus)(?![a-z])[^=<>{}\[\]\d]{0,24}= ?"
     r"(?=\\\{|\(|\[|\\(?:left|emptyset|varnothing))"
-)
-# '\{x \mid 1 \le x < 2\}' is '[1,2)'.
-BUILDER = re.compile(
-    r"\\\{ ?([a-z])(?: ?\\in ?\\(?:mathbb ?\{? ?R ?\}?|R))? ?(?:\\mid|\||:) ?"
-    r"(?:([^<>=,{}|]{1,40}?) ?(<|\\leq?(?![a-z])|\\leqslant(?![a-z])) ?)?\1 ?"
-    r"(?:(<|>|\\[lg]eq?(?![a-z])|\\[lg]eqslant(?![a-z])) ?([^<>=,{}|]{1,40}?))? ?\\\}"
 )
 TEMPERATURE = re.compile(
     r"(?<=\d) ?\^ ?(?:\\circ|\{ ?\\circ ?\}) ?(?:\\(?:text|mathrm|textrm) ?\{ ?[CF] ?\}|\\?,? ?[CF])\.?\Z"
@@ -150,13 +160,13 @@ def boxes(text: str) -> tuple[str, ...]:
 
 def clean(latex: str) -> str:
     """Return an answer without what means nothing: dollars, blanks, units, sizes of brackets."""
-    text = latex.strip()
+    text = _without_marks(latex.strip())
     if not text.isascii():
         text = text.translate(SYMBOLS)
         text = text if text.isascii() else number.ascii_text(text)
     text = number.DECIMAL_COMMA.sub(".", text) if "{,}" in text else text
     text = COLOUR.sub("", text) if "color" in text else text
-    text = SPACES.sub(",", text.replace("\\$", "").replace("$", "")).strip().rstrip(".").strip()
+    text = SPACES.sub(",", text.replace("\\$", "").replace("$", "")).strip().rstrip(".;?").strip()
     text = (
         text.replace("\\dfrac", "\\frac")
         .replace("\\tfrac", "\\frac")
@@ -165,14 +175,17 @@ def clean(latex: str) -> str:
     )
     text = text.removeprefix("\\therefore").replace("\\langle", "(").replace("\\rangle", ")").lstrip()
     text = SET_NAMED.sub("", OF_INTEGER.sub("", text).removeprefix("=").lstrip())
+    text = NEGATIVE_POWER.sub(r"^{-\1}", text)
     text = TURNED.sub(r"\2 = \1", TIMES_TEN.sub("\\\\times ", PLAIN_PI.sub(r"\\pi ", text)))
-    text = FALLING.sub(lambda bound: f"{bound[5]} {_rising(bound[4])} {bound[3]} {_rising(bound[2])} {bound[1]}", text)
+    text = intervals.with_rising_bounds(text)
     text = TEMPERATURE.sub("", text) if "\\circ" in text else text
     text = SYMBOL.sub("", text) if text[-1:] in "}a1234" else text
-    text = APPROXIMATELY.sub("", text) if text.startswith("\\approx") else text
-    text = TEXT.sub(lambda match: f" {(match[1] or '').strip(' ~')} ", text)
+    text = APPROXIMATELY.sub("", text) if text.startswith("\\") else text
+    text = TEXT.sub(lambda match: f" {(match[1] or '').strip(' ~')} ", CHOICE_MARK.sub("", text))
+    text = intervals.with_usual_brackets(text.strip())
+    text = REMARK.sub("", ORDINAL.sub("", text))
     text = SAID.sub("", text.strip()) if "answer" in text[:24].lower() else text
-    text = BUILDER.sub(_interval, text) if text.lstrip().startswith("\\{") else text
+    text = intervals.of_builders(text) if text.lstrip().startswith("\\{") else text
     if "m" in text.lower():
         text = TIME.sub(lambda at: f"{int(at[1])}:{at[2]} {at[3].upper()}M", text)
         text = HOUR.sub(lambda at: f"{int(at[1])}:00 {at[2].upper()}M", text)
@@ -184,29 +197,23 @@ def clean(latex: str) -> str:
     text = IMAGINARY.sub("i", PERCENT.sub("%", " ".join(text.split())))
     unit = None if text.isascii() else CHINESE_UNIT.search(text)
     text = text[: unit.start()] if unit and not CHINESE_NUMERAL.search(unit[0]) else text
-    if ENGLISH.fullmatch(text) and (read := number_words.in_digits(text)).isdigit():
+    if ENGLISH.fullmatch(text) and (read := number_words.in_digits(text))[0].isdigit():
         text = read
     text = PLAIN_SET.sub(r"\\{\1\\}", text)
     text = SCALED.sub(lambda match: f"{Decimal(match[1].replace(',', '')) * number.SCALES[match[2]]:f}", text)
     return FUNCTION.sub(r"\\sqrt{\2}", LISTED.sub(", ", WORDS.sub("", UNIT_FRACTION.sub(r" \1/\2", text))))
 
 
-def _interval(made: re.Match[str]) -> str:
-    """The interval of a set that bounds its variable."""
-    _, low, above, relation, bound = made.groups()
-    if relation and relation.startswith((">", "\\g")):
-        if low:
-            return made[0]
-        low, above, relation, bound = bound, "<" if relation == ">" else "\\le", None, None
-    if not low and not bound:
-        return made[0]
-    left = f"{'(' if above == '<' else '['}{low}" if low else "(-\\infty"
-    right = f"{bound}{')' if relation == '<' else ']'}" if bound else "\\infty)"
-    return f"{left},{right}"
-
-
-def _rising(relation: str) -> str:
-    return "<" if relation == ">" else "\\le"
+def _without_marks(text: str) -> str:
+    r"""An answer without a font's marks in Markdown; 'x = 2, y = 3' of the lines of a system."""
+    if text[:1] in "`*":
+        text = text.strip("`*")
+    if "\\ " in text:
+        text = BACKSLASH_BLANK.sub(" ", text)
+    system = SYSTEM.fullmatch(text) if "\\begin" in text else None
+    lines = [line.replace("&", "").strip(" \n\t,;.") for line in system[2].split("\\\\")] if system else []
+    lines = [re.sub(r"\A\[\d{1,2}\w\w\]", "", line).strip() for line in lines if line]
+    return ", ".join(lines) if lines and all(map(NAMED_LINE.fullmatch, lines)) else text
 
 
 def without_unit(text: str) -> str:

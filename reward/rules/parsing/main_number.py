@@ -6,9 +6,10 @@ mark 97.2 % are right by the last number, and 99.2 % by this one.
 
 import itertools
 import re
+from fractions import Fraction
 
 from reward.rules import number
-from reward.rules.parsing import answer, refusal
+from reward.rules.parsing import answer, number_words, refusal
 
 # What stands behind the number that a sentence is about: '= $25 for selling 14 peaches', '45 miles in 4 hours'.
 SENTENCE = re.compile(r"(?<=[.!?]) +(?=[A-Z])")
@@ -28,9 +29,15 @@ NO_SUBJECT = re.compile(
 REASON = re.compile(
     r"(?<=[\w%)]),? (?:because|since|round(?:ing|ed) (?:up |down |off )?from|versus|vs|compared (?:to|with)"
     r"|as opposed to|instead of|rather than|up from|down from)\b"
+    r"|(?<=\w), which (?:is|was|are|were|will be) (?:(?:exactly|only|just) )?(?:\S{1,12}(?: [a-z]+)? (?:more|less|fewer"
+    r"|times|higher|lower|greater|larger|smaller|better|worse|older|younger)(?: than| as)?|(?:twice|thrice|half) as)\b"
+    r"|(?<=\w),(?= \$?\d[\d,.]* of (?:which|whom|them)\b)"
     r"|(?<=\w), who (?:only )?(?:has|had|have|is|was|were)\b(?=[^=]*\Z)"
 )
 OUT_OF = re.compile(r" out of (?:the |those |all |his |her |their )?\$?")
+RANGE = re.compile(r"%? ?(?:to|[-\u2013]) \$?")
+# 'She has 18 apples: 12 red ones and 6 green ones.'
+PARTS = re.compile(r"(?:: |, (?:of which |namely |including )?|; )(?=\$?\d)")
 OR = re.compile(r"\d[^\d=.!?]*\bor (?!more\b|less\b|fewer\b|so\b)[^=]*\d")
 # '12 200-kilobyte videos', '10 $10 bills', '26 years old 10 years from now': the second number only says which or when.
 KIND = re.compile(r"(?<=\d )(?:more )?(?:\d+(?= ?-[a-z]{2})|\$\d+(?= (?:bill|coin|note)))")
@@ -47,6 +54,7 @@ CONCLUSION = re.compile(
     r"\n[ \t*#_>]{0,8}(?:so|therefore|thus|hence|final|in total|altogether|answer)\b|\n\W{0,8}(?:所以|因此|答)",
     re.IGNORECASE,
 )
+PLAIN = re.compile(r"\d{1,12}(?:\.\d{1,4})?")
 LONGEST_SENTENCE = 1_024
 NEAR = 96  # characters in which a value and its unit stand
 MOST_CLAUSES = 8
@@ -121,6 +129,8 @@ def main_part(text: str) -> str:
     ends in a check of its result, what stands before it is read; one that ends in a refusal is about no number.
     """
     text = without_check(text)
+    if counted := number_words.conclusion(text):
+        return counted
     start, sentence = _last_sentence(text)
     if refusal.is_refusal(text, max(0, start - number.WINDOW)):
         return ""
@@ -141,14 +151,30 @@ def main_part(text: str) -> str:
         return text[:start] + sentence
     if OR.search(plain):
         return ""
-    numbers = list(itertools.islice(number.NUMBER.finditer(plain), 3))
-    if len(numbers) == 2 and OUT_OF.fullmatch(plain, numbers[0].end(), numbers[1].start()):
-        return plain[: numbers[0].end()]
+    numbers = list(number.NUMBER.finditer(plain))
+    between = plain[numbers[-2].end() : numbers[-1].start()] if len(numbers) > 1 else ""
+    if OUT_OF.fullmatch(between):
+        return plain[: numbers[-2].end()]
+    if RANGE.fullmatch(between):
+        return ""
+    if (summed := _broken_down(plain)) is not None:
+        return summed
     if len(numbers) == 2 and not NO_SUBJECT.search(plain, 0, numbers[0].start()):  # noqa: SIM102
         if CIRCUMSTANCE.fullmatch(plain, numbers[0].end(), numbers[1].start()):
             rest = AFTER_RESULT.match(plain, numbers[0].end())
             return plain[: rest.end() if rest else numbers[0].end()]
     return text[:start] + sentence
+
+
+def _broken_down(sentence: str) -> str | None:
+    """A sentence up to its number, where what follows are the parts of which it is the sum."""
+    for mark in PARTS.finditer(sentence):
+        head = number.last(sentence[: mark.start()])
+        parts = [match[0] for match in number.NUMBER.finditer(sentence, mark.end())]
+        plain = [part.replace(",", "").lstrip("$ ") for part in (head or "", *parts)]
+        if len(parts) > 1 and all(map(PLAIN.fullmatch, plain)) and Fraction(plain[0]) == sum(map(Fraction, plain[1:])):
+            return sentence[: mark.start()]
+    return None
 
 
 def without_check(text: str) -> str:

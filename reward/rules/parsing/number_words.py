@@ -68,12 +68,47 @@ IN_PARTS = re.compile(
     rf"(?P<part>{'|'.join(PARTS)}|halve)s?(?![\w-])|(?<![\w-])(?P<half>half) an? (?=[a-z])",
     re.IGNORECASE,
 )
-ONE = re.compile(r"\W*one(?: [a-z]+)?\W*", re.IGNORECASE)  # a pronoun elsewhere
+ONE = re.compile(r"\W*one(?: [a-z]+)?\W*", re.IGNORECASE)  # a pronoun elsewhere, but for these
+ONE_COUNTED = re.compile(
+    r"(?<!the )(?<!not )\b(?:exactly|only|just|precisely)(?: (?P<a>one))\b(?! (?:that|which|who|can|could|to|more)\b)"
+    r"|\b(?:there(?:'s| is| was| exists| will be| remains)|has|have|had|leav(?:es|ing)(?: (?:her|him|them|us|you))?)"
+    r" (?P<b>one)\b(?! (?:that|which|who|can|could|to|more|another|of|problem|issue|caveat|thing)\b)",
+    re.IGNORECASE,
+)
+PLURAL = re.compile(rf"\b({'|'.join(ENGLISH)}) ({'|'.join(MULTIPLES)})s\b", re.IGNORECASE)  # 'three dozens'
+# 'None are left', 'There are no apples left.'
+NOTHING = re.compile(
+    r"\b(?:none|nothing)(?: of (?:them|it|the [a-z]{2,20}))?(?: (?:is|are|was|were|will be))? (?:left|remain(?:s"
+    r"|ing|ed)?)\b"
+    r"|\bno (?!(?:doubt|way|question|choice|option)\b)[a-z]{2,20}(?: [a-z]{2,20})? (?:(?:is |are |was |were "
+    r"|will be )?left|remain(?:s|ing|ed)?)\b",
+    re.IGNORECASE,
+)
+# '..., so none are left.', '... Thus there is exactly one solution.', behind other numbers
+CONCLUDED = re.compile(
+    r"(?:(?<=[.!?\n,;)$\]])|\A)(?: ?and)? ?(?:so|thus|therefore|hence|then|leaving|leaves)\b,? ?"
+    r"([^\d.!?\n,;$\\=]{2,96})[.!]?[*\s]*\Z",
+    re.IGNORECASE,
+)
+COUNTS = re.compile(
+    r"\b(?:has|have|had|there (?:is|are|was|were|will be)|gets?|needs?|only|exactly|none|nothing|no [a-z]+|left"
+    r"|remain)\b",
+    re.IGNORECASE,
+)
 
 
 def unscaled(text: str) -> str:
     """Return '1.2万元' as '1.2元', which is the answer where a question asks for 万; '12万5千' stays."""
     return text if text.isascii() else SCALE.sub("", text)
+
+
+def conclusion(text: str) -> str | None:
+    """Return the last clause of ``text`` in digits, where it draws a conclusion that counts something in words."""
+    clause = CONCLUDED.search(text, max(0, len(text) - 160))
+    if clause is None or not COUNTS.search(clause[0]):
+        return None
+    read = in_digits(clause[0])
+    return read if re.search(r"\d", read) else None
 
 
 def in_digits(text: str) -> str:
@@ -93,7 +128,13 @@ def _english(text: str) -> str:
     """A text without digits with its one number in digits; as it stands where it has none or several."""
     if len(parts := list(IN_PARTS.finditer(text))) == 1 and not IN_ENGLISH.search(IN_PARTS.sub("", text)):
         return f"{text[: parts[0].start()]}{_part(parts[0])}{text[parts[0].end() :]}"
-    numerals = [found for found in IN_ENGLISH.finditer(text) if found[0].lower() != "one" or ONE.fullmatch(text)]
+    text = PLURAL.sub(r"\1 \2", NOTHING.sub("0 left", text))
+    ones = {match.start("a") if match["a"] else match.start("b") for match in ONE_COUNTED.finditer(text)}
+    numerals = [
+        found
+        for found in IN_ENGLISH.finditer(text)
+        if found[0].lower() != "one" or ONE.fullmatch(text) or found.start() in ones
+    ]
     if len(numerals) != 1:
         return text
     total = section = 0

@@ -5,7 +5,7 @@ import re
 REFUSAL = re.compile(
     r"\b(?:can(?:no|['\u2019])t|cannot|can not|unable to|impossible to|not possible to) (?:be )?"
     r"(?:accurately |definitively |confidently )?"
-    r"(?:answer|determine|solve|calculate|tell|compute|find|help|provide|assist)"
+    r"(?:answer|determine|solve|calculate|tell|compute|count|find|help|provide|assist)"
     r"|\b(?:not|n't|n\u2019t|in)[ -]?(?:(?:give|provide|contain|have|include) )?"
     r"(?:enough|sufficient) (?:information|data|detail)"
     r"|\b(?:don['\u2019]t|do not) know\b|\bno idea\b"
@@ -17,7 +17,7 @@ CONCLUDED = re.compile(
     r"=|\banswers? ?(?:[:\uff1a]|(?:is|are|was|would|must|should|could)\b)"
     r"|\b(?:so|thus|therefore|hence|if|then|approximately|about|probably|maybe|assum\w*|guess\w*|estimat\w*"
     r"|think|believe|say|gives?|equals?|left with)\b"
-    r"|\b(?:it|that|this|which|[a-z]|(?:the|his|her|their|its|my) (?:[a-z]+ ){1,4})"
+    r"|\b(?<!whether )(?<!if )(?:it|that|this|which|[a-z]|(?:the|his|her|their|its|my) (?:[a-z]+ ){1,4})"
     r"(?:['\u2019]s| ?(?:is|are|was|were|must be|would be|should be|will be))(?! (?:in|on|not|only)\b)"
     r"|所以|因此|假设|如果|答案|应该?是|大约|大概|估计|[猜得为]",
     re.IGNORECASE,

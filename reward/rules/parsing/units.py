@@ -66,6 +66,11 @@ SPACES = re.compile(r"\\[,;:! ]|~|\\q?quad(?![A-Za-z])")
 DOLLARS = re.compile(r"\\?\$ ?(-?[\d.,]+)\Z")
 MOST_PARTS = 3  # of '1 hour 2 minutes 3 seconds'
 LONGEST = 96
+# '3 hours and 20 minutes' at the end of a sentence
+ONE_PART = rf"\d{{1,9}}(?:\.\d{{1,4}})? ?(?:{NAMES})(?![A-Za-z])"
+PARTS = re.compile(
+    rf"(?<![A-Za-z\d.,])(?<![\d.,] ){ONE_PART}(?:,? (?:and )?{ONE_PART}|{ONE_PART}){{1,2}}[.*\s\u3002]*\Z"
+)
 UNIT_AT = re.compile(rf"[ \u00a0-]?{UNIT}")
 
 
@@ -78,9 +83,18 @@ def differ(truth: str, given: str, number: Number) -> bool | None:
         number: reads a plain number.
     """
     one, other = _quantity(truth, number), _quantity(given, number)
-    if one is None or other is None or one[0] != other[0] or one[1] == other[1]:
+    if one is None or other is None or one[0] != other[0] or one[1] == other[1] > 0:
         return None
     return one[2] != other[2]
+
+
+def several_parts(line: str) -> str | None:
+    """Return the quantity in several units in which a line ends, as '3 hours 20 minutes'; None where it has none."""
+    parts = PARTS.search(line, max(0, len(line) - LONGEST))
+    if parts is None:
+        return None
+    text = parts[0].rstrip(". *\n\u3002")
+    return text if _quantity(text, lambda digits: Fraction(digits)) else None
 
 
 def unit_at(text: str, begin: int) -> str:

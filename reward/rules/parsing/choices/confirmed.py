@@ -2,7 +2,7 @@
 
 import re
 
-from reward.rules.parsing.letters import LetterPattern, are_alternatives, lone_letters
+from reward.rules.parsing.choices.letters import LetterPattern, are_alternatives, lone_letters
 
 # 'B is the answer' states it as 'the answer is B' does.
 CONFIRMED = LetterPattern(
@@ -24,7 +24,8 @@ ASSERTED = LetterPattern(
     r"(?:option |choice |answer |letter )?[(\[*\"]{0,3}([A-J])(?![A-Za-z0-9'?])"
 )
 TURN = re.compile(
-    r"\b(?:but|however|yet|wait|actually|no|so|thus|hence|therefore|instead|then|finally|or|if|otherwise|answer|again)\b"
+    r"\b(?:but|however|yet|wait|actually|no|so|thus|hence|therefore|instead|then|finally|or|if|otherwise|answer"
+    r"|again)\b"
     r"|但|所以|因此|不过|然而|故|或",
     re.IGNORECASE,
 )

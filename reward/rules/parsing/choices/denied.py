@@ -2,7 +2,7 @@
 
 import re
 
-from reward.rules.parsing.letters import LETTER, LetterPattern, lone_letters
+from reward.rules.parsing.choices.letters import LETTER, LetterPattern, lone_letters
 
 # 'It is wrong to say that it is B': who says so, and how.
 SAY = (
@@ -51,7 +51,7 @@ NEGATED = LetterPattern(
     rf"(?:{NOT}|{PUT_ASIDE}){LETTER}"
     rf"(?:(?:(?:,|、) ?{LETTER}){{0,8}}(?:/|、|,? or|,? and|,? nor|和|或) ?{LETTER}){{0,8}}{INSTEAD}"
     rf"|{LETTER} (?:is|seems|looks) (?:[a-z]{{1,12}} )?(?:worse|weaker|poorer|inferior|less [a-z]{{1,20}}) (?:than|to) "
-    rf"|{LETTER}(?:远)?不如"
+    rf"|{LETTER}(?:远)?不如|\b(?:rather than|instead of|as opposed to|unlike) [^.,;()\n]{{1,48}} \([A-J]\)"
     rf"|{DENIAL}{LETTER}(?:(?:,|/|、| or| and|,? nor|和|或)+ ?{LETTER}){{0,8}}"
     rf"|{LIST}(?: \([^()\n]{{1,60}}\))?{DENIED}"
     rf"|{LETTER}(?: ?, ?(?:and |or )?{LETTER}){{1,8}}(?=,? (?:are|were|can|do)|(?:选项)?[都均]){DENIED}",

@@ -78,7 +78,8 @@ NAMED = re.compile(
     r"(?:option|choice|answer|letter|is|pick|choose|select|chose|选|選|项|[(\[{*$:=])[ (\[{*:]*\Z", re.IGNORECASE
 )
 JOINT = re.compile(
-    r"[\s,]+\Z|[\s)\]}.*$]*(?:(?:,|/|&|\||\bor\b|\band\b|和|或者?|与|及|、|[,\uff0c]?但?也?(?:有)?可能是)+\s*)+(?:(?:option|choice|maybe|perhaps|possibly|alternatively|also|选项)\s*)?[\s(\[{*$]*\Z",
+    r"[\s,]+\Z|[\s)\]}.*$]*(?:(?:,|/|&|\||\bor\b|\band\b|和|或者?|与|及|、|[,\uff0c]?但?也?(?:有)?可能是)+\s*)+(?:(?:option"
+    r"|choice|maybe|perhaps|possibly|alternatively|also|选项)\s*)?[\s(\[{*$]*\Z",
     re.IGNORECASE,
 )
 # '选B，A看错了条件': what follows the second letter says of it something other than that it is right too.

@@ -1,0 +1,1 @@
+"""Which choice of a question a response names: its letter, or its words."""

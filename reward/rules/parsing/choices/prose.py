@@ -1,0 +1,141 @@
+"""A choice that a response says in words and without its letter: 'Venus is the hottest planet' is B."""
+
+import re
+
+from reward.rules import number
+
+SENTENCE = re.compile(r"(?<=[.!?\u3002])\s+|\n+")
+POLAR = frozenset(("yes", "no", "true", "false"))
+AMOUNT = re.compile(r"([^\d-]{0,3}?)(-?\d[\d.,]*(?:/\d{1,9})?)(\D{0,40})")
+FEWEST = 2
+UNIT_WORDS = re.compile(
+    r"(?!(?:or|and|to|not|is|times|dozen|hundred|thousand|[mbtr]+illion|more|less|fewer|percent"
+    r"|per)\b)[a-z]{1,16}(?: [a-z]{1,16})?",
+    re.IGNORECASE,
+)
+# A sentence that is not cut off, and draws a conclusion.
+CONCLUDES = re.compile(
+    r"\b(?:so|therefore|thus|hence|in total|altogether|in all|costs?|the (?:[a-z]+ )?(?:total|result|sum|value|number)"
+    r" (?:is|was))\b[^\n]*[.!][*\s]*\Z"
+    r"|(?:in total|altogether|in all)[.!][*\s]*\Z",
+    re.IGNORECASE,
+)
+# A unit behind a choice's number, no factor as in '2x' and '4π'.
+SHARED_UNIT = re.compile(r"|%| [A-Za-z][A-Za-z/^\u00b7\u00b2\u00b3 .]*|\u00b0[CF]?")
+DENIES = re.compile(
+    r"\b(?:not|never|no|none|nor|neither|cannot|wrong|incorrect|false|than|or|if|unless|least|most)\b"
+    r"|n['\u2019]t\b|[?<>\u2264\u2265\\]|\$(?!\d)",
+    re.IGNORECASE,
+)
+SHORTEST = 3  # letters of a choice that is looked for
+DENIED_BEFORE = re.compile(
+    r"(?:\bnot|n['\u2019]t|\bno|\bnever|\bunlike|\bthan|\binstead of|\brather than|\bneither|\bnor|\bexcept|\bwithout"
+    r"|\bcompared (?:to|with)|\bas opposed to)(?: (?:the|an?|[a-z]{2,9}))? ?\Z",
+    re.IGNORECASE,
+)
+# The choice ends its sentence, or what follows denies another or gives a reason; or it begins the sentence.
+AFTER = re.compile(
+    r"[\s.!*_\"]*\Z| (?:from|with|by|based on|given) (?:only )?the (?:[a-z]+ )?(?:information|data|text"
+    r"|passage)\b|,? (?:not|because|since|as|rather than|instead of|and not)\b"
+)
+# 'Of the options, London is the only one'
+BEFORE = re.compile(
+    r"\W*(?:(?:so|thus|hence|therefore),? )?(?:(?:of|among|out of|from) (?:all )?(?:the|these|those) (?:[a-z]+ )?"
+    r"(?:options|choices|answers|cities|countries|candidates|possibilities|alternatives)(?: (?:given|listed"
+    r"|above))?,? )?"
+    r"(?:only )?(?:(?:the|an?) )?\Z",
+    re.IGNORECASE,
+)
+ONLY_VERB = re.compile(r" [a-z]{2,12}s (?!not\b|wrong\b|incorrect\b|false\b)")  # 'only London lies on the Thames'
+VERB = re.compile(r"[*_\"]* (?:is|are|was|were|has|have|had|does|do)(?! (?:not|wrong|incorrect|false|the wrong))\b")
+LABEL = re.compile(r"^[ \t*_(]{0,6}([A-Z])[.):\u3001\uff0e\uff1a][*_ ]", re.MULTILINE)
+
+
+def by_words(text: str, choices: list[str]) -> str | None:
+    """Return the letter of the one choice that the last sentence of ``text`` says, undenied, where an answer stands.
+
+    'Yes' and 'no' begin the whole text instead.
+    """
+    names = {chr(ord("A") + index): " ".join(choice.split()).rstrip(".") for index, choice in enumerate(choices)}
+    if {name.casefold() for name in names.values()} <= POLAR:
+        opening = re.match(r"[\s*_\"]{0,8}(\w+)[*_\"]{0,4}[,.;!]", text)
+        polar = [letter for letter, name in names.items() if opening and name.casefold() == opening[1].casefold()]
+        others = sum(len(re.findall(rf"\b{re.escape(name)}\b", text, re.IGNORECASE)) for name in names.values())
+        return polar[0] if polar and others == 1 else None
+    sentences = [part for part in SENTENCE.split(text.strip()[-1024:]) if part.strip()]
+    if not sentences:
+        return None
+    sentence = sentences[-1]
+    spans = {
+        letter: [m.span() for m in re.finditer(rf"(?<!\w){re.escape(name)}(?!\w)", sentence, re.IGNORECASE)]
+        for letter, name in names.items()
+        if sum(map(str.isalpha, name)) >= SHORTEST
+    }
+    said = [
+        (letter, span)
+        for letter, places in spans.items()
+        for span in places
+        if not DENIED_BEFORE.search(sentence[max(0, span[0] - 24) : span[0]])
+        and not any(
+            other != letter and begin <= span[0] and span[1] <= end and (begin, end) != span
+            for other, others in spans.items()
+            for begin, end in others
+        )
+    ]
+    if len(said) != 1:
+        return None
+    letter, (begin, end) = said[0]
+    before = BEFORE.fullmatch(sentence[:begin])
+    only = before and before[0].rstrip().endswith("only") and ONLY_VERB.match(sentence, end)
+    return letter if AFTER.match(sentence, end) or only or (before and VERB.match(sentence, end)) else None
+
+
+def by_amount(text: str, choices: list[str]) -> str | None:
+    """Return the letter of the choice whose amount a text says, without the unit that all choices share.
+
+    Where the choices are bare numbers, a unit behind the text's number means nothing.
+    """
+    parts = [AMOUNT.fullmatch(choice) for choice in choices]
+    given = AMOUNT.fullmatch(text)
+    if (
+        given is None
+        or len(parts) < FEWEST
+        or any(part and not SHARED_UNIT.fullmatch(part[3]) for part in parts)
+        or len({(part[1], part[3]) for part in parts if part}) != 1
+    ):
+        return None
+    values = [number.plain(part[2]) if part else None for part in parts]
+    value, one = number.plain(given[2]), parts[0]
+    units = given[1].strip(), given[3].strip()
+    shared = (one[1].strip(), one[3].strip()) if one else ("", "")
+    same = all(mine in ("", their) for mine, their in zip(units, shared, strict=True))
+    counted = shared == ("", "") and not units[0] and UNIT_WORDS.fullmatch(units[1])
+    if None in values or value is None or not (same or counted):
+        return None
+    letters = [chr(ord("A") + index) for index, other in enumerate(values) if other and number.same(other, value)]
+    return letters[0] if len(letters) == 1 else None
+
+
+def by_last_number(text: str, choices: list[str]) -> str | None:
+    """Return the letter of the amount that is the one number of a text's last sentence, which denies nothing."""
+    sentence = [part for part in SENTENCE.split(text.strip()[-1024:]) if part.strip()][-1:]
+    if (
+        not sentence
+        or DENIES.search(sentence[0])
+        or not CONCLUDES.search(sentence[0])
+        or len(number.NUMBER.findall(sentence[0])) != 1
+    ):
+        return None
+    value = number.last(sentence[0])
+    return by_amount(value, choices) if value else None
+
+
+def is_listing(text: str, letters: str) -> bool:
+    """Whether the last lines of a text go through all choices, one a line, and say no more."""
+    labels = list(LABEL.finditer(text))
+    last = labels[-len(letters) :]
+    return (
+        len(letters) > 2
+        and "".join(label[1] for label in last) == letters
+        and "\n" not in text[last[-1].end() :].strip()
+    )

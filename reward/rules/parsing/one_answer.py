@@ -1,0 +1,82 @@
+"""The one answer of a mathematical text: its last formula or number, or the one that a sentence states."""
+
+import re
+
+from reward.rules import number
+from reward.rules.parsing import last_line, main_number, number_words, refusal, units
+from reward.rules.parsing.latex import PERCENT
+
+# An amount of money, not the beginning of a formula.
+CURRENCY = re.compile(r"\\?\$ ?(?=\d[\d,]*(?:\.\d+)?(?: [A-Za-z]{2}|[.;!?)]?\s*(?:\n|\Z)|[.!?;)] ))")
+# A number, a word or two, and more words that have a number.
+PHRASE = re.compile(
+    r"\$?[\d.,]+(?: (?!and\b|or\b|to\b|times\b|plus\b|minus\b|over\b|out\b)[A-Za-z]{3,20}){1,3}"
+    r"(?: \d[\d.,]*)? [A-Za-z .]+"
+)
+LAST_PERCENT = re.compile(r"\d(?:\\?%|\s?percent)[.*\s$]{0,6}\Z")
+SYMBOLS = re.compile(r"[\s*_]{0,8}[\u2600-\u27bf\U0001f300-\U0001faff\ufe0f]+\s*\Z")
+FINAL = re.compile(
+    r".*(?:\b(?:is|are|equals|be|at)\s|[:=\u2208是为])", re.DOTALL
+)  # of a line, up to its last expression
+OR = re.compile(r"[\s,]*\bor\b\s*")
+SUM = re.compile(r"(?<=\d) (?:\(\d[^()]*[-+*/=\u00d7][^()]*\)|as \d[^\n]*)\Z")  # how a number was reached
+LEAD = re.compile(r".*(?:\b(?:is|are|equals|be)|:|=)\s", re.DOTALL)  # what a sentence says before its answer
+ALTERNATIVE = re.compile(
+    r"\b(?:or|and|not|nor|either|between|to|plus|minus|times|over)\b|[^\s\w.,;:!?%()'*\"\\-]", re.IGNORECASE
+)
+LETTER_ALONE = re.compile(r"(?<![A-Za-z])[B-HJ-Zb-z](?![A-Za-z])")
+
+
+def opening(text: str) -> str:
+    """A marked line, or the number that it begins with ('18 dollars for 2 eggs')."""
+    opening = number.opening(text) if PHRASE.fullmatch(text) else None
+    return (opening[0] if opening else None) or text
+
+
+def last(text: str) -> str | None:
+    """The last formula or number, whichever comes later."""
+    formulas = list(last_line.FORMULA.finditer(text))
+    if refusal.is_refusal(text, max(0, (formulas[-1].start() if formulas else len(text)) - number.WINDOW)):
+        return None
+    if not formulas:
+        text = last_line.ascii_signs(text)
+        line = text.strip(" \n\t*_").rpartition("\n")[2]
+        lead = FINAL.match(line)
+        wholes = (text.strip(), line[lead.end() :].strip(" *_").rstrip(".\u3002").strip(" *_") if lead else "")
+        return next(filter(None, map(last_line.expression, wholes)), None) or _number(text) or last_line.word(line)
+    formula = last_line.conclusion(text, formulas)
+    if len(formulas) > 1 and OR.fullmatch(text, formulas[-2].end(), formulas[-1].start()):
+        return None
+    after = CURRENCY.sub("", text[formula.end() :]) if formula is formulas[-1] else ""
+    return _number(after) or last_line.content(formula)
+
+
+def _number(text: str) -> str | None:
+    """The last number, with its scale and its percent sign."""
+    text = number.emphasised(text) or main_number.main_part(text)
+    if not (readings := number.readings(text)):
+        return None
+    return f"{readings[-1]}{'%' * bool(LAST_PERCENT.search(text))}"
+
+
+def one(sentence: str) -> str:
+    """The answer in a sentence: its one formula or number among words; the sentence where it is more than that."""
+    sentence = sentence.strip("`")
+    text = SYMBOLS.sub("", SUM.sub("", CURRENCY.sub("", number_words.in_digits(last_line.ascii_signs(sentence)))))
+    text = main_number.main_clause(text)
+    if PHRASE.fullmatch(text):
+        return opening(text)
+    lead = LEAD.match(text)
+    for part in (text, text[lead.end() :] if lead else ""):
+        formulas, rest = list(last_line.FORMULA.finditer(part)), last_line.FORMULA.sub(" ", part)
+        numbers = list(number.NUMBER.finditer(rest))
+        if len(formulas) + len(numbers) != 1 or ALTERNATIVE.search(number.NUMBER.sub(" ", rest)):
+            continue
+        if formulas:
+            return last_line.content(formulas[0])
+        if not LETTER_ALONE.search(number.NUMBER.sub(" ", rest)) and "\\" not in rest:
+            end = numbers[0].end()
+            if not last_line.GLUED.match(rest, end) and (last := number.last(rest[:end])) is not None:
+                percent = "%" if PERCENT.match(rest, end) else units.unit_at(rest, end)
+                return f"{number.scaled(last, rest[end:])[-1]}{percent}"
+    return (lead and last_line.expression(text[lead.end() :].strip())) or text

@@ -1,0 +1,94 @@
+"""What a response says in another form, so that its last number is its answer: '5 below zero' is -5, '8 = 3 + 5' is 8.
+
+A root that is rejected is left out: 'x = 5 or x = -3. We reject x = -3.' is 'x = 5'.
+"""
+
+import re
+from fractions import Fraction
+
+NEAR = 400  # characters at the end in which roots and a sum are looked for
+CENTS = re.compile(r"(?<![\d.])\$?(\d[\d,]{0,20}) dollars?,? (?:and )?(\d{1,2}) cents?\b")
+DEGREES = r"(?:\^ ?\{?\\circ\}?|\\text ?\{ ?[CF] ?\}|[ \u00b0$*]|degrees?\b|celsius\b|fahrenheit\b|[CF]\b){0,8}"
+BELOW_ZERO = re.compile(rf"(?<![\d.,-])(\d[\d.,]{{0,16}})({DEGREES}) below (?:zero|0)\b", re.IGNORECASE)
+MINUS_DEGREES = re.compile(r"零下 ?(?=\d)")
+GROUPED = re.compile(r"(?<![\w.])\d{1,3}(?:_\d{3})+(?![\w])")  # 1_000_000, as in Python
+MIXED = re.compile(
+    r"(?<![\d/.,-])(\d{1,3})-(?=(?:1/[2348]|2/3|3/4)(?: (?!is\b|are\b|and\b|or\b|to\b)[a-z]{3}|-[a-z]{3}))"
+)
+# A pair in full-width signs, as Chinese prose has it: '（1，2）'.
+INNER = r"[^()\[\]\uff08\uff09\uff3b\uff3d\n\u4e00-\u9fff]{1,48}"
+FULLWIDTH = re.compile(rf"[(\[\uff08\uff3b]({INNER}[,\uff0c]{INNER})[)\]\uff09\uff3d]")
+TO_ASCII = str.maketrans("\uff08\uff09\uff3b\uff3d\uff0c\uff0d\uff0b\uff0e", "()[],-+.")
+TERM = r"\d{1,12}(?:\.\d{1,12})?"
+SUM = re.compile(
+    rf"(?<![\d.,=+*/^(-])(?<![-+=*/x\u00d7] )({TERM}) ?= ?({TERM}(?: ?[-+*/x\u00d7] ?{TERM}){{1,8}})[.\s*]*\Z"
+)
+PRODUCT = re.compile(rf"({TERM}|[-+*/x\u00d7])")
+NUMERAL = r"[-\u2212]?(?:\\[dt]?frac ?\{\d{1,6}\} ?\{\d{1,6}\}|\d{1,12}(?:[./]\d{1,9})?)"
+ROOT = rf"\$?(?:[a-z](?:_\{{?\d\}}?|[\u2080-\u2089])? ?= ?)?{NUMERAL}\$?"
+ROOTS = re.compile(
+    rf"{ROOT}(?:(?:,? or |,? and |, | ?[\uff0c、或和] ?| ?或者 ?){ROOT}){{1,4}}[.。,\uff0c;\uff1b]?\s*\Z"
+)
+REST = r"(?P<rest>[^=\d\n]{0,120})\Z"
+LEAD = r"(?:(?:but|so|and|thus|then|hence|therefore|however|we|must|can|should|i|have to|need to),? ){0,4}"
+INVALID = (
+    r"(?:reject(?:ed)?|discard(?:ed)?|extraneous|invalid|inadmissible|ignored|impossible|excluded|not (?:a )?"
+    r"(?:valid|possible|allowed|admissible|acceptable|solution))"
+)
+REJECTED = re.compile(
+    rf"(?:(?<=[.!;,\n$\d])|\A|(?<=\d\$)) ?{LEAD}(?:reject|discard|disregard|ignore|exclude|rule out|eliminate|dismiss"
+    r"|drop)(?:s|ed|ing)? (?:the (?:root|solution|value|case|negative (?:root|solution|value|one)) )?"
+    rf"(?P<a>{ROOT}){REST}"
+    rf"|(?<=[.!;,\n]) ?{LEAD}(?:since |because |as |where |the (?:root|solution|value) )?(?P<b>{ROOT})"
+    rf" (?:is|was|must be|has to be|can be)(?: [a-z]+)? {INVALID}(?P<rest_b>[^=\d\n]{{0,120}})\Z"
+    rf"|[\uff0c,;\uff1b。] ?(?:其中|而|但)?(?P<c>{ROOT}) ?(?:不合|不符|不满足|应?舍|[为是]增根)[^=\d\n]{{0,24}}\Z"
+    rf"| ?[(\uff08](?P<last>舍去?|不合[^()\uff08\uff09\d]{{0,12}}|{INVALID})[)\uff09][.。\s]*\Z",
+    re.IGNORECASE,
+)
+NAME = re.compile(r"[\s$]|[a-z](?:_\{?\d\}?|[\u2080-\u2089])?=")
+
+
+def reworded(text: str) -> str:
+    """Return ``text`` with its amounts in digits, and without what it rejects at its end."""
+    if " cent" in text:
+        text = CENTS.sub(lambda amount: f"${amount[1]}.{amount[2]:0>2}", text)
+    if " below " in text:
+        text = BELOW_ZERO.sub(r"-\1\2", text)
+    text = MIXED.sub(r"\1 ", GROUPED.sub(lambda number: number[0].replace("_", ""), text) if "_" in text else text)
+    if not text.isascii():
+        text = FULLWIDTH.sub(lambda pair: pair[0].translate(TO_ASCII), MINUS_DEGREES.sub("-", text))
+    begin = max(0, len(text) - NEAR)
+    if (equal := SUM.search(text, begin)) and _value(equal[2]) == Fraction(equal[1]):
+        text = text[: equal.end(1)]
+    rejected = REJECTED.search(text, begin)
+    return _accepted(text, rejected) if rejected else text
+
+
+def _value(formula: str) -> Fraction | None:
+    """The value of '3 + 4 * 5'; None where it divides by nothing."""
+    total, product, sign, operator = Fraction(0), Fraction(1), 1, "*"
+    for part in PRODUCT.findall(formula):
+        if part[0].isdigit():
+            if operator == "/" and not Fraction(part):
+                return None
+            product = product / Fraction(part) if operator == "/" else product * Fraction(part)
+        elif part in "+-":
+            total, product, operator = total + sign * product, Fraction(1), "*"
+            sign = 1 if part == "+" else -1
+        else:
+            operator = part
+    return total + sign * product
+
+
+def _accepted(text: str, rejected: re.Match[str]) -> str:
+    """``text`` up to what it rejects, and without that root among those that it ends in."""
+    head = text[: rejected.start()].rstrip()
+    roots = ROOTS.search(head, max(0, len(head) - NEAR))
+    if roots is None:  # 'We discard 5 apples' rejects no root
+        return text if rejected["last"] or (rejected["a"] and "=" not in rejected["a"]) else head
+    values = re.findall(ROOT, roots[0])
+    root = values[-1] if rejected["last"] else rejected["a"] or rejected["b"] or rejected["c"]
+    if rejected["a"] and "=" not in root and not any(NAME.sub("", value) == NAME.sub("", root) for value in values):
+        return text
+    kept = [value for value in values if NAME.sub("", value) != NAME.sub("", root)]
+    return f"{head[: roots.start()]}{', '.join(kept)}." if kept and len(kept) < len(values) else head
