@@ -101,6 +101,8 @@ def _compare_by_form(truth: str, given: str) -> bool | None:
         return compare(*map(clean, values))
     if given_values := last_line.named(given):
         return _compare_named(truth, given_values)
+    if truth.startswith("\\{") and given.startswith(("(", "[")) and given.endswith((")", "]")):
+        return False  # an interval or a point, and no set
     if ";" in given and not any(mark in truth for mark in ";,"):
         return False  # a list; math-verify takes '2;2' for 2
     if "=" in given and (result := _equation(given)) != given:

@@ -48,8 +48,8 @@ SIMPLE = re.compile(
 )
 # 'It is 5, not 6.', '42，不是41', 'It is 20; my first answer, 18, was wrong.'
 RULED_OUT = re.compile(
-    r"[,;\uff0c\uff1b] ?(?:(?:and )?not |而?不是|而非|并非) ?\$?-?[\d.,/]{0,19}\d"
-    r"(?: [a-z]{2,16}| ?[\u4e00-\u9fff]{1,2})?[.!\u3002]?\s{0,9}\Z"
+    r"(?:[,;\uff0c\uff1b] ?(?:and )?(?:(?:definitely |certainly |clearly |surely )?not |而?不是|而非|并非)| and not )"
+    r" ?\$?-?[\d.,/]{0,19}\d(?: [a-z]{2,16}| ?[\u4e00-\u9fff]{1,2})?[.!\u3002]?\s{0,9}\Z"
     r"|[.;,] [^\d.;!?\n=]{0,64}\$?-?\d[\d.,]{0,16},? (?:is|was|were) (?:wrong|incorrect|not (?:right|correct)"
     r"|a mistake)"
     r"[.!]?\s{0,9}\Z"
@@ -81,7 +81,8 @@ NUMBER = re.compile(
     r")"
 )
 JOINED_BEFORE = re.compile(
-    r"(?:\d ?[-/:^]|\d[,.;]|[(\[{](?: ?-?[\d.]+,)+ ?|\d ?\*{1,2} ?|[/^_]|\^\{[-+]?|_\{|[\]}] ?\{|\\sqrt\{?|\u221a\(?"
+    r"(?:\d ?[-/:^]|\d[,.;]|[(\[{](?: ?-?[\d.]+,)+ ?|\d ?\*{1,2} ?|[/^_]|\^\{[-+]?|_\{|[\]}] ?\{|\\?sqrt[({]?"
+    r"|\b(?:ln|log|exp|(?:arc)?(?:sin|cos|tan))[ (]{1,2}|\u221a\(?"
     r"|[\w)] ?\+ ?|\d[a-z]? - |(?<!\d)0[xX])$"
 )
 JOINED_AFTER = re.compile(r"-\d|[/:,.] ?\d|\^|/ ?[a-z]\b|\*{1,2} ?\d|\\(?:pi|sqrt|frac)|!\w|[\u03c0\u221a]|i\b")

@@ -17,6 +17,7 @@ LINES = re.compile(r"\\(?:begin|end)\{(?:align|aligned|gather|gathered|split|equ
 CONDITION = re.compile(
     r"(?:\b(?:for|where|if|when|with|provided(?: that)?)(?: all| any)?|其中|[,(]) ?\Z", re.IGNORECASE
 )
+MODULUS = re.compile(r" ?\(?\bmod(?:ulo)? ?")  # '$12$ (mod $17$)'
 OF_CONDITION = re.compile(r"\\neq?(?![a-z])|\\ne |\\in ?\\mathbb")
 # 'x = 1 or x = 2', '$x=1$ and $x=2$.' at the end of a line.
 ROOTS = re.compile(
@@ -66,12 +67,13 @@ NAME = re.compile(r"[A-Za-z](?:_\{?\w\}?)? ?= ?")
 # A response that is one expression ('6-5i', 'x^2+1', '(1, 2)') and no words.
 EXPRESSION = re.compile(
     r"(?=.*[A-Za-z(^\[{\u221a\u03c0\u00b2\u00b3\u221e])(?!.*=.*=)(?!.*<[/A-Za-z])(?!.*(?<![A-Za-z])(?!(?:sqrt|pi"
-    r"|sin|cos|tan|log|ln|exp)(?![a-z]{2}))[A-Za-z]{2})"
+    r"|(?:arc)?(?:sin|cos|tan)|log|ln|exp)(?![a-z]{2}))[A-Za-z]{2})"
     r"[\w+*/^().,=<>\u2264\u2265\- \[\]{}\u221a\u03c0\u00b2\u00b3\u221e\u222a]{1,64}",
     re.ASCII,
 )
 INFINITY = frozenset(f"{sign}\u221e" for sign in ("", "+", "-", *number.MINUS))
-GLUED = re.compile("[\u00bc-\u00be\u2150-\u215e\u03c0\u221a\u00b2\u00b3]")  # to a number, as in 3\u00bd and 2\u03c0
+# To a number, as in 3\u00bd, 2\u03c0 and 0b101.
+GLUED = re.compile("[\u00bc-\u00be\u2150-\u215e\u03c0\u221a\u00b2\u00b3\u2080-\u2089]|[bxo][\\dA-Fa-f]")
 
 PREDICATE = re.compile(
     r"\b(?:is|are|be) (?:(?:an?|the|on|always|neither) )?[*_]{0,2}([A-Za-z]{2,20})[*_]{0,2}[.!]?[*_]{0,2}\Z"
@@ -127,7 +129,8 @@ def content(formula: re.Match[str]) -> str:
 def conclusion(text: str, formulas: list[re.Match[str]]) -> re.Match[str]:
     r"""The last of the formulas of a text that is no condition (``for $x \neq 3$``) of the one before it."""
     for before, formula in zip(reversed(formulas[:-1]), reversed(formulas), strict=False):
-        if not (OF_CONDITION.search(content(formula)) and CONDITION.search(text, before.end(), formula.start())):
+        is_condition = OF_CONDITION.search(content(formula)) and CONDITION.search(text, before.end(), formula.start())
+        if not (is_condition or MODULUS.fullmatch(text, before.end(), formula.start())):
             return formula
     return formulas[0]
 

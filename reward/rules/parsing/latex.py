@@ -82,6 +82,8 @@ OF_INTEGER = re.compile(
     r"(?:[,;( ]|\\q?quad(?![a-z])|\\[,;]){0,6}(?:\\text ?\{ ?(?:where|for)? ?\}|where "
     r"|for )? ?[a-z] ?\\in ?(?:\\mathbb ?\{? ?[ZN] ?\}?|Z)\+?\)?\Z"
 )
+SUBSCRIPT, LOWERED = re.compile("[\u2080-\u2089]+"), {0x2080 + digit: str(digit) for digit in range(10)}
+PLAIN_FUNCTION = re.compile(r"(?<![\\A-Za-z])(ln|log|(?:arc)?(?:sin|cos|tan))(?= ?[\d(])")
 PLAIN_PI = re.compile(r"(?<![\\A-Za-z])pi(?![A-Za-z])")
 NEGATIVE_POWER = re.compile(r"\^ ?-(\d+|[A-Za-z])")  # math-verify takes '10^-5' for 10
 TIMES_TEN = re.compile(r"(?<=\d) ?x ?(?=10 ?\^)")
@@ -161,8 +163,9 @@ def boxes(text: str) -> tuple[str, ...]:
 def clean(latex: str) -> str:
     """Return an answer without what means nothing: dollars, blanks, units, sizes of brackets."""
     text = _without_marks(latex.strip())
+    text = PLAIN_FUNCTION.sub(r"\\\1", text.replace("**", "^"))
     if not text.isascii():
-        text = text.translate(SYMBOLS)
+        text = SUBSCRIPT.sub(lambda base: f"_{{{base[0].translate(LOWERED)}}}", text.translate(SYMBOLS))
         text = text if text.isascii() else number.ascii_text(text)
     text = number.DECIMAL_COMMA.sub(".", text) if "{,}" in text else text
     text = COLOUR.sub("", text) if "color" in text else text

@@ -55,6 +55,15 @@ CONCLUSION = re.compile(
     re.IGNORECASE,
 )
 PLAIN = re.compile(r"\d{1,12}(?:\.\d{1,4})?")
+# '8 is the sum of the digits of 2024.'
+SUBJECT = re.compile(
+    r"[\W_]*(?:(?:so|thus|hence|therefore|and|now),? )?(?<![\w.])(-?\$?\d[\d,]*(?:\.\d+)?%?) (?:is|was) (?:the|our|my)"
+    r" (?!(?:wrong|incorrect|only other)\b)"
+    r"(?:(?!\b(?:is|are|was|were|so|but|not|has|have|had|gives?|then|thus|hence|which|that"
+    r"|answer to)\b)[^.!?=;\n]){1,120}[.!*\s]*\Z",
+    re.IGNORECASE,
+)
+CONDITIONAL = re.compile(r"\bif\b[^.;\n]{1,80}\b(?:otherwise|else)\b", re.IGNORECASE)  # '3 if y > 0, otherwise 5'
 LONGEST_SENTENCE = 1_024
 NEAR = 96  # characters in which a value and its unit stand
 MOST_CLAUSES = 8
@@ -75,13 +84,14 @@ MARKER = re.compile(
     r"|attained|achieved|reached|obtained|occurring)\b"
     r"|[,;\uff0c\uff1b ]? ?(?:当|此时|其中|因为|由于|[\uff0c,]比|可以|才[能可]))"
     r"|(?P<circumstance>[,;]? (?:as|when|at|for|in(?! base\b| which\b)|of|by|from|with|on|after|per|to (?!the\b"
-    r"|be\b)(?=[a-z]{2}))\b)"
+    r"|be\b)(?=[a-z]{2}))\b(?![.*\s]*\Z))"
     r"|(?P<denied>[,;] ?[^,;\n]{1,40} (?:fails?|is (?:rejected|extraneous|invalid|impossible|discarded)"
     r"|does(?:n't| not) work)\b)",
 )
 # What the clause behind a value must not say, as it then has an answer of its own.
 CONCLUDES = re.compile(
-    r"\b(?:so|thus|therefore|hence|then|gives?|giving|we (?:get|have|find|obtain|see)|get|answer|finally|instead"
+    r"\b(?:so|thus|therefore|hence|then|otherwise|else|gives?|giving|we (?:get|have|find|obtain|see)|get|answer"
+    r"|finally|instead"
     r"|actually|wait|yields?|equals?|leaves?|total|overall|altogether"
     r"|in all|ways|being|means?|there (?:is|are)|(?:maximum|minimum|value) of)\b"
     r"|\b(?:is|are|be|has|have|contains?|makes?|most|least)(?: [a-z]{1,12}){0,3} (?:\$[^$]{1,80}\$"
@@ -132,8 +142,10 @@ def main_part(text: str) -> str:
     if counted := number_words.conclusion(text):
         return counted
     start, sentence = _last_sentence(text)
-    if refusal.is_refusal(text, max(0, start - number.WINDOW)):
+    if refusal.is_refusal(text, max(0, start - number.WINDOW)) or CONDITIONAL.search(sentence):
         return ""
+    if subject := SUBJECT.match(sentence):
+        return subject[1]
     sentence = KIND.sub("", answer.ROUNDED.sub("", sentence))
     dated = WHEN.sub("", sentence)
     sentence = main_clause(dated if number.UP_TO_LAST_DIGIT.match(dated) else sentence)
@@ -151,6 +163,12 @@ def main_part(text: str) -> str:
         return text[:start] + sentence
     if OR.search(plain):
         return ""
+    one = _one_of_several(plain)
+    return text[:start] + sentence if one is None else one
+
+
+def _one_of_several(plain: str) -> str | None:
+    """A sentence up to the one of its numbers that it is about; "" for a range, None where nothing tells."""
     numbers = list(number.NUMBER.finditer(plain))
     between = plain[numbers[-2].end() : numbers[-1].start()] if len(numbers) > 1 else ""
     if OUT_OF.fullmatch(between):
@@ -163,7 +181,7 @@ def main_part(text: str) -> str:
         if CIRCUMSTANCE.fullmatch(plain, numbers[0].end(), numbers[1].start()):
             rest = AFTER_RESULT.match(plain, numbers[0].end())
             return plain[: rest.end() if rest else numbers[0].end()]
-    return text[:start] + sentence
+    return None
 
 
 def _broken_down(sentence: str) -> str | None:

@@ -18,13 +18,30 @@ SYMBOLS = re.compile(r"[\s*_]{0,8}[\u2600-\u27bf\U0001f300-\U0001faff\ufe0f]+\s*
 FINAL = re.compile(
     r".*(?:\b(?:is|are|equals|be|at)\s|[:=\u2208是为])", re.DOTALL
 )  # of a line, up to its last expression
+CONJUNCTION = re.compile(r"(?:so|thus|hence|therefore|then|finally|we (?:get|have|obtain|find)),? ", re.IGNORECASE)
 OR = re.compile(r"[\s,]*\bor\b\s*")
 SUM = re.compile(r"(?<=\d) (?:\(\d[^()]*[-+*/=\u00d7][^()]*\)|as \d[^\n]*)\Z")  # how a number was reached
-LEAD = re.compile(r".*(?:\b(?:is|are|equals|be)|:|=)\s", re.DOTALL)  # what a sentence says before its answer
+# What a sentence says before its answer; '3 : 5' is a ratio.
+LEAD = re.compile(r".*(?:\b(?:is|are|equals|be)|(?<!\d)(?<!\d ):|=)\s", re.DOTALL)
 ALTERNATIVE = re.compile(
-    r"\b(?:or|and|not|nor|either|between|to|plus|minus|times|over)\b|[^\s\w.,;:!?%()'*\"\\-]", re.IGNORECASE
+    r"\b(?:or(?! so\b)|and|not|nor|either|between|to|plus|minus|times|over"
+    r"|except|excluding|besides|otherwise)\b"
+    r"|[^\s\w.,;:!?%()'*\"\\-]",
+    re.IGNORECASE,
 )
 LETTER_ALONE = re.compile(r"(?<![A-Za-z])[B-HJ-Zb-z](?![A-Za-z])")
+
+# A number in it is an argument: 'sqrt(3)', 'ln 2'.
+FUNCTION = re.compile(
+    r"(?:(?:arc|a)?(?:sin|cos|tan)h?|sqrt|cbrt|ln|lg|log|exp|cot|sec|csc|abs|floor|ceil|gcd|lcm|max"
+    r"|min)\d{0,2} ?\(? ?-?\Z"
+)
+# 'x = 3, y = -2', 'A = 1/3; B = 2/3'
+NAMED = r"[A-Za-z](?:_?\{?\w\}?)? ?= ?[^=,;\n]{1,40}"
+NAMES = re.compile(rf"{NAMED}(?:(?:, (?:and )?|; ?| and ){NAMED}){{1,5}}")
+NAMES_JOINED = re.compile(r"; ?|,? and ")
+# '2x + 3y = 6' is more than its last side.
+EQUATION = re.compile(r"(?=[^=]*(?:\d ?[a-z]|[a-z] ?[-+*/^]))[^=]{3,48}=[^=]{1,48}")
 
 
 def opening(text: str) -> str:
@@ -42,7 +59,9 @@ def last(text: str) -> str | None:
         text = last_line.ascii_signs(text)
         line = text.strip(" \n\t*_").rpartition("\n")[2]
         lead = FINAL.match(line)
-        wholes = (text.strip(), line[lead.end() :].strip(" *_").rstrip(".\u3002").strip(" *_") if lead else "")
+        so = CONJUNCTION.match(line)
+        parts = (text, line[lead.end() :] if lead else "", line[so.end() :] if so else "")
+        wholes = [part.strip(" \n\t*_").rstrip(".\u3002").strip(" *_") for part in parts]
         return next(filter(None, map(last_line.expression, wholes)), None) or _number(text) or last_line.word(line)
     formula = last_line.conclusion(text, formulas)
     if len(formulas) > 1 and OR.fullmatch(text, formulas[-2].end(), formulas[-1].start()):
@@ -66,6 +85,10 @@ def one(sentence: str) -> str:
     text = main_number.main_clause(text)
     if PHRASE.fullmatch(text):
         return opening(text)
+    if NAMES.fullmatch(text):
+        return NAMES_JOINED.sub(", ", text)
+    if EQUATION.fullmatch(text) and (equation := last_line.expression(text)):
+        return equation
     lead = LEAD.match(text)
     for part in (text, text[lead.end() :] if lead else ""):
         formulas, rest = list(last_line.FORMULA.finditer(part)), last_line.FORMULA.sub(" ", part)
@@ -76,6 +99,8 @@ def one(sentence: str) -> str:
             return last_line.content(formulas[0])
         if not LETTER_ALONE.search(number.NUMBER.sub(" ", rest)) and "\\" not in rest:
             end = numbers[0].end()
+            if FUNCTION.search(rest, 0, numbers[0].start()):
+                break
             if not last_line.GLUED.match(rest, end) and (last := number.last(rest[:end])) is not None:
                 percent = "%" if PERCENT.match(rest, end) else units.unit_at(rest, end)
                 return f"{number.scaled(last, rest[end:])[-1]}{percent}"
