@@ -86,6 +86,28 @@ def test_each_row_is_a_message_of_the_code() -> None:
         "train.sh: ended at step 3 by --stop_on reward: every response of the last 5 steps had the reward 0; "
         "--resume a continues from global_step_2",
         "packages of config/requirements/cpu.txt",
+        "train.sh: algorithm.adv_estimator=gea: allowed: gae, grpo; did you mean gae?",
+        "train.sh: actor_rollout_ref.hybrid_engine=false: allowed: true; for a vLLM with GPUs of its own take --async "
+        "separate",
+        "train.sh: actor_rollout_ref.actor.clip_ratio=abc: allowed: a number 0 or more",
+        "train.sh: data.train_batch_size=0: the kit prepares this by --batch_size: allowed: a whole number from 1 to 9",
+        "train.sh: x.lrr: verl has no such setting; did you mean x.lr, or x.b? (+x.lrr=... adds one that its files do "
+        "not list)",
+        "train.sh: --rm_scale: '10-1' is no scale: the worst score must be below the best, such as 1-10",
+        "train.sh: --rm_api_type openai: the key in OPENAI_API_KEY is refused: 401",
+        "train.sh: --rm_model x: openai has no such model, or nothing answers at that URL: 404",
+        "train.sh: qwen-plus at dashscope: no key; looked for A and B in the environment: export A=...",
+        "train.sh: --reward_model a/b: its weights lack score.weight: not a whole reward model",
+        "train.sh: --reward_model a/b: its tokenizer has no chat template; give one with --rm_template FILE.jinja",
+        "train.sh: --rm_engine vllm: vLLM does not serve this architecture; leave it out, or take --rm_engine "
+        "transformers",
+        "warning: reward model: it does not rank good answers above bad ones in math; is it the right model?",
+        "train.sh: score: '/x': there is no such file or folder; give a JSONL file of answers",
+        "data: --max_prompt_length is 41: the default is 16, and all 190 prompts exceed it",
+        "data: prompts have 9 tokens (median) to 90 (2,000 of 7,000 measured); about 13 are over the limit of 64 and "
+        "are left out",
+        "prompts were not measured: the tokenizer of a/b is not on this machine, and a dry run fetches nothing; "
+        "./train.sh check measures them",
     ],
 )  # fmt: skip
 def test_a_message_is_in_chinese_as_a_whole(line) -> None:
