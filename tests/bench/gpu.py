@@ -3,15 +3,16 @@
     .venv/bin/python -m tests.bench.gpu [--shape 0.5B|tiny] [--steps 8] [--rounds 2] [train.sh arguments]
 
 The shape of Qwen2.5-0.5B with random weights, 256 prompts of 64 to 480 tokens, 512 new ones each, one epoch of four
-updates: the work of verl's quickstart, and here of both, in turns. MFU counts 2N operations a token of a forward pass
-and 6N of an update, N parameters without the input embeddings, against --peak. --shape tiny is for trying this file
-with no GPU, where verl's part keeps FSDP2: FSDP1 does not start there.
+updates: the work of verl's quickstart, and here of both, in turns; verl's part has its own engines too. MFU counts 2N
+operations a token of a forward pass and 6N of an update, N parameters without the input embeddings, against --peak.
+--shape tiny is for trying this file with no GPU, where verl's part keeps FSDP2: FSDP1 does not start there.
 """
 
 import argparse
 import json
 import random
 import tempfile
+from collections import defaultdict
 from pathlib import Path
 
 from data import models
@@ -34,7 +35,9 @@ EXAMPLE = [
     "critic.ppo_infer_max_token_len_per_gpu=32768",
     "actor_rollout_ref.rollout.gpu_memory_utilization=0.4",
 ]
+PEAK = 989e12  # operations a second of an H100 or H200, dense bfloat16
 SETTINGS = {"the kit": [], "verl's example": EXAMPLE}
+ENGINES = {"the kit": {}, "verl's example": {"PYTHONPATH": str(ROOT / "tests" / "bench" / "verl_engines")}}
 # Phase -> operations a parameter and token, and whether prompts are among its tokens.
 PHASES = {
     "gen": (2, False),
@@ -101,38 +104,38 @@ def main() -> None:
     parser.add_argument("--shape", choices=[*QWEN, "tiny"], default="0.5B")
     parser.add_argument("--steps", type=int, default=8)
     parser.add_argument("--rounds", type=int, default=2)
-    parser.add_argument("--peak", type=float, default=989e12, help="operations a second of the GPU, dense bfloat16")
+    parser.add_argument("--peak", type=float, default=PEAK, help="operations a second of the GPU")
     options, arguments = parser.parse_known_args()
+    found: dict[str, list[dict[str, float]]] = defaultdict(list)
     with tempfile.TemporaryDirectory() as folder:
         weights = make_model(options.shape, Path(folder))
         parameters = count(weights)
-        found = measure(weights, Path(folder), options, arguments)
-    show({name: step.medians(rows) for name, rows in found.items()}, parameters, options.peak)
+        both = commands(weights, Path(folder), options.shape == "tiny", options.steps)
+        for _ in range(options.rounds):
+            for name, words in both.items():
+                steps, _ = step.record([*words, *arguments], **ENGINES[name])
+                found[name] += steps[step.FIRST - 1 :]
+    print(table({name: step.medians(rows) for name, rows in found.items()}, parameters, options.peak))
 
 
-def measure(
-    weights: Path, folder: Path, options: argparse.Namespace, arguments: list[str]
-) -> dict[str, list[dict[str, float]]]:
-    """Return the metrics of the steps of both."""
-    small = options.shape == "tiny"
+def commands(weights: Path, folder: Path, small: bool, steps: int) -> dict[str, list[str]]:
+    """Return the arguments of ``train.sh`` of both; the data are written to a folder."""
     data = make_data(folder, 12, 60) if small else make_data(folder, 64, 480)
     sizes = {"batch_size": 16 if small else 256, "mini_batch_size": 8 if small else 64}
     sizes |= {"max_prompt_length": 64 if small else 512, "max_response_length": 16 if small else 512}
-    work = ["--model", str(weights), "--data", str(data), "--total_steps", str(options.steps)]
+    work = ["--model", str(weights), "--data", str(data), "--total_steps", str(steps)]
     work += [word for name, size in sizes.items() for word in (f"--{name}", str(size))]
-    found: dict[str, list[dict[str, float]]] = {name: [] for name in SETTINGS}
-    for _ in range(options.rounds):
-        for name, settings in SETTINGS.items():
-            kept = [word for word in settings if not (small and "strategy=" in word)]
-            extra = ["actor_rollout_ref.rollout.ignore_eos=true", *kept]
-            steps, _ = step.record([*work, *arguments, *extra])
-            found[name] += steps[step.FIRST - 1 :]
-    return found
+    work += ["actor_rollout_ref.rollout.ignore_eos=true"]
+    kept = {name: [word for word in words if not (small and "strategy=" in word)] for name, words in SETTINGS.items()}
+    return {name: [*work, *words] for name, words in kept.items()}
 
 
-def show(found: dict[str, dict[str, float]], parameters: int, peak: float) -> None:
-    """Print seconds, tokens a second and MFU of each phase, and how many times faster the first is."""
-    print("| phase | " + " | ".join(f"{name}: s, tokens/s, MFU" for name in found) + " | ratio |\n|---|---|---|---|")
+def table(found: dict[str, dict[str, float]], parameters: int, peak: float) -> str:
+    """Return seconds, tokens a second and MFU of each phase, and how many times faster the first is."""
+    lines = [
+        "| Phase | " + " | ".join(f"{name}: s, tokens/s, MFU" for name in found) + " | Ratio |",
+        "|---|---|---|---|",
+    ]
     for phase in (*PHASES, "step"):
         operations, prompts = PHASES.get(phase, (0, True))
         cells, seconds = [], []
@@ -142,7 +145,8 @@ def show(found: dict[str, dict[str, float]], parameters: int, peak: float) -> No
             seconds.append(row[f"timing_s/{phase}"])
             mfu = f", {operations * parameters * tokens / seconds[-1] / peak:.1%}" if operations else ""
             cells.append(f"{seconds[-1]:.2f}, {tokens / seconds[-1]:,.0f}{mfu}")
-        print(f"| {phase} | {' | '.join(cells)} | {seconds[1] / seconds[0]:.2f} |")
+        lines.append(f"| {phase} | {' | '.join(cells)} | {seconds[1] / seconds[0]:.2f} |")
+    return "\n".join(lines)
 
 
 if __name__ == "__main__":

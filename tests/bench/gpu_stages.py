@@ -1,16 +1,16 @@
 """The whole kit on one GPU, unattended, in stages that each leave a log and a line of a table, whatever the others do.
 
-    .venv/bin/python -m tests.bench.gpu_stages OUT [--only real,speed] [--gsm8k DIR] [--beside 2]
+    .venv/bin/python -m tests.bench.gpu_stages OUT [--only real,speed] [--gsm8k DIR] [--beside 4]
 
-Stages of a group run ``--beside`` at a time, with a share of the GPU each; what is timed runs alone. OUT gets
+Runs share the GPU, ``--beside`` at a time; what is timed runs alone, after them. OUT gets
 ``table.md``, ``memory.md``, a log for each stage, and ``runs.tgz`` with the files of the runs, without weights.
 """
 
 import argparse
 import contextlib
 import importlib
-import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -25,27 +25,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import yaml
-from omegaconf import OmegaConf
 
+from tests.bench import gpu, step
+from tests.bench.gpu_memory import RUNS, lines_of, memory_table
 from tests.support import reward_models
-from tests.support.command import copy_of_the_kit
 from trainer import ROOT
-from trainer.checks.forecast.memory import PHASES, Part, kv_cache, of_rank, peaks
-from trainer.checks.forecast.model import of_config
-from trainer.checks.forecast.run import RunSize
 
-GIB = 1 << 30
-RUNS = ROOT / "outputs" / "runs"
 SMOLLM2 = ("--model", "builtin:smollm2")
 TINY = ("--model", "builtin:tiny")
 SHORT = ("--total_steps", "10", "--test_freq", "10", "--save_freq", "10")
-SHARE = ("--gpu_memory_utilization", "0.3", "--force")
-# verl's names of the phases of a step, in their order, and the forecast's.
-TIMED = {
-    **{"gen": "rollout", "old_log_prob": "log-probs", "ref": "log-probs", "values": "log-probs", "adv": None},
-    **{"update_critic": "critic update", "update_actor": "actor update"},
-    **{"save_checkpoint": None, "update_weights": None},
-}
+# Of the GPU's memory, a part: vLLM measures nothing where others come and go.
+CACHE = "+actor_rollout_ref.rollout.engine_kwargs.vllm.kv_cache_memory_bytes=4294967296"
+SHARE = ("--gpu_memory_utilization", "0.08", "--force", CACHE)
 
 
 @dataclass
@@ -57,7 +48,6 @@ class Stage:
     limit: float  # seconds
     beside: bool = False  # may share the GPU with others
     trained: str = ""  # the run of which its line tells
-    memory: bool = False  # compare that run's with the forecast
 
 
 def train(name: str, *arguments: str) -> list[str]:
@@ -130,9 +120,6 @@ class Walk:
             lines = [f"| {name} | {state} | {taken:.0f} | {what} |" for name, state, taken, what in self.rows]
             (self.out / "table.md").write_text(head + "\n".join(lines) + "\n")
             print(lines[-1], flush=True)
-            if stage.memory and self.samples and not status:
-                with (self.out / "memory.md").open("a") as file:
-                    file.write(memory_table(stage.trained, self))
 
     def watch(self) -> None:
         """Sample the GPU's memory 25 times a second, and note when each run logs a step, while the process lives."""
@@ -152,19 +139,6 @@ class Walk:
             time.sleep(0.04)
 
 
-def lines_of(run: str) -> list[dict[str, float]]:
-    """Return the metrics of a run's steps; a step that was done twice, as it was the last time."""
-    path = RUNS / run / "metrics.jsonl"
-    if not path.exists():
-        return []
-    steps: dict[int, dict[str, float]] = {}
-    for line in path.read_text().splitlines():
-        with contextlib.suppress(ValueError):
-            row = json.loads(line)
-            steps.setdefault(row["step"], {}).update(row["data"])
-    return [{"step": step, **steps[step]} for step in sorted(steps)]
-
-
 def result_of(stage: Stage) -> str:
     """Return what the run of a stage came to: steps, rewards, held-out accuracy, seconds a step."""
     rows = lines_of(stage.trained)
@@ -181,85 +155,73 @@ def result_of(stage: Stage) -> str:
     return "; ".join(said)
 
 
-def measured_peaks(run: str, walk: Walk) -> dict[str, int]:
-    """Return the most bytes in use on the GPU in each phase of the forecast, of the steps that only train.
-
-    A step is logged right after its end; how long its phases took is in its metrics.
-    """
-    found: dict[str, int] = defaultdict(int)
-    for row, end in zip(lines_of(run), walk.logged[run], strict=False):
-        at = end - 0.05
-        if row["step"] < 2 or "timing_s/testing" in row:
-            continue
-        for name, phase in reversed(TIMED.items()):
-            start = at - row.get(f"timing_s/{name}", 0.0)
-            if phase:
-                found[phase] = max([found[phase], *(used for when, used in walk.samples if start < when < at - 0.05)])
-            at = start
-    return found
-
-
-def memory_table(run: str, walk: Walk) -> str:
-    """Return the forecast of a run beside what was measured, by phase."""
-    folder = RUNS / run
-    config = OmegaConf.load(folder / "config.yaml")
-    model = of_config(json.loads((Path(config.actor_rollout_ref.model.path) / "config.json").read_text()))
-    assert model is not None
-    size = RunSize.of_config(config)
-    parts = of_rank(model, size)
-    import torch
-
-    total = torch.cuda.get_device_properties(0).total_memory
-    parts.append(Part("KV cache", (max(0, kv_cache(model, size, total)), 0, 0, 0)))
-    foretold, measured = peaks(parts), measured_peaks(run, walk)
-    text = f"\n{run}\n\n| Phase | Forecast, GiB | Measured, GiB | Off by |\n|---|---|---|---|\n"
-    for phase in PHASES:
-        if measured.get(phase):
-            off = foretold[phase] / measured[phase] - 1
-            text += f"| {phase} | {foretold[phase] / GIB:.2f} | {measured[phase] / GIB:.2f} | {off:+.0%} |\n"
-    return text
-
-
 def killed(walk: Walk, log: Path) -> int:
     """Train SmolLM2, kill it at step 9, after the checkpoint of 8; go on to the end; evaluate what is exported."""
-    words = train("real", *SMOLLM2, "--total_steps", "24", "--test_freq", "8", "--save_freq", "8")
-    if status := walk.command(words, log, 240, until=lambda: any(row["step"] >= 9 for row in lines_of("real"))):
+    words = train("real", *SMOLLM2, "--total_steps", "24", "--test_freq", "8", "--save_freq", "8", *SHARE)
+    if status := walk.command(words, log, 450, until=lambda: any(row["step"] >= 9 for row in lines_of("real"))):
         return status
-    status = walk.command(words, log, 240)
+    status = walk.command(words, log, 450)
     if "continuing after step 8" not in log.read_text():
         return status or 1
-    return status or walk.command([str(ROOT / "train.sh"), "eval", "real"], log, 150)
+    return status or walk.command([str(ROOT / "train.sh"), "eval", "real"], log, 300)
 
 
 def composite(walk: Walk, log: Path) -> int:
     """Rules and a reward model that vLLM serves on the policy's GPU, which sleeps while the policy trains."""
     with tempfile.TemporaryDirectory() as folder:
-        kit = copy_of_the_kit(Path(folder) / "kit")
+        kit = Path(folder) / "kit"
+        shutil.copytree(ROOT, kit, ignore=shutil.ignore_patterns(".*", "outputs", "__pycache__"))
         section = {"enable": True, "weights": {"rule_score": 0.7, "rm_score": 0.3}}
         (kit / "config" / "reward_model_config.yaml").write_text(yaml.safe_dump({"composite_reward": section}))
         model = str(reward_models.skywork_qwen3(Path(folder) / "reward_model"))
         words = [*TINY, *SHORT, "--reward_model", model, "--rm_engine", "vllm", "--rm_gpus", "0", *SHARE]
         command = [str(kit / "train.sh"), "--run_name", "composite", *words]
-        return walk.command(command, log, 240, OUTPUT_DIR=str(ROOT / "outputs"), VENV=sys.prefix)
+        return walk.command(command, log, 480, OUTPUT_DIR=str(ROOT / "outputs"), VENV=sys.prefix)
+
+
+def speed(walk: Walk, log: Path) -> int:
+    """Train the shape of Qwen2.5-0.5B with the kit's defaults and as verl's example does; write both tables."""
+    weights = gpu.make_model("0.5B", walk.out / "speed")
+    found: dict[str, dict[str, float]] = {}
+    for name, words in gpu.commands(weights, walk.out / "speed", False, 6).items():
+        run = name.replace("'", "").replace(" ", "-")
+        status = walk.command(train(run, *step.WORK, *words), log, 300, **gpu.ENGINES[name])
+        timed = [
+            row for row in lines_of(run)[step.FIRST - 1 :] if "timing_s/step" in row and "timing_s/testing" not in row
+        ]
+        if status or not timed:
+            return status or 1
+        found[name] = step.medians(timed)
+        if walk.samples:
+            with (walk.out / "memory.md").open("a") as file:
+                file.write(memory_table(run, walk.samples, walk.logged[run]))
+    (walk.out / "speed.md").write_text(gpu.table(found, gpu.count(weights), gpu.PEAK) + "\n")
+    return 0
 
 
 def stages(options: argparse.Namespace) -> list[Stage]:
     """Return all stages in their order."""
-    smollm2 = [*SMOLLM2, *SHORT]
-    lake = [*TINY, "--env", "frozenlake", *SHORT, *SHARE]
-    gsm8k = [*SMOLLM2, "--data", f"{options.gsm8k}/train.jsonl", "--val_data", f"{options.gsm8k}/test.jsonl"]
-    long = ["--max_response_length", "256", "--total_steps", "20", "--batch_size", "256", "--mini_batch_size", "64"]
+    smollm2 = [*SMOLLM2, *SHORT, *SHARE]
+    gsm8k = [*SMOLLM2, "--data", f"{options.gsm8k}/train.jsonl", "--val_data", f"{options.gsm8k}/test.jsonl", *SHARE]
+    long = ["--max_response_length", "256", "--batch_size", "512", "--mini_batch_size", "128", "--kl_coef", "0.002"]
+    long += ["--total_steps", "80", "--test_freq", "20", "--save_freq", "20"]
     return [
         Stage("check", [[str(ROOT / "train.sh"), "check", *SMOLLM2]], 90),
         Stage("varlen", [bench("varlen")], 90),
-        Stage("tiny", [train("tiny", *TINY, "--total_steps", "4")], 300, trained="tiny", memory=True),
-        Stage("real", killed, 500, trained="real"),
-        Stage("lora", [train("lora", *smollm2, *SHARE, "--lora_rank", "16")], 240, True, "lora"),
-        Stage("offload", [train("offload", *smollm2, *SHARE, "--offload", "all")], 240, True, "offload"),
-        Stage("environment", [train("environment", *lake)], 240, True, "environment"),
-        Stage("composite", composite, 240, True, "composite"),
-        Stage("speed", [bench("gpu", "--rounds", "1", "--steps", "5")], 400),
-        *[Stage("gsm8k", [train("gsm8k", *gsm8k, *long)], 300, trained="gsm8k", memory=True)] * bool(options.gsm8k),
+        *[Stage("gsm8k", [train("gsm8k", *gsm8k, *long)], 900, True, "gsm8k")] * bool(options.gsm8k),
+        Stage("real", killed, 500, True, "real"),
+        Stage("lora", [train("lora", *smollm2, "--lora_rank", "16")], 480, True, "lora"),
+        Stage("offload", [train("offload", *smollm2, "--offload", "all")], 480, True, "offload"),
+        Stage("tiny", [train("tiny", *TINY, "--total_steps", "30", *SHARE)], 480, True, "tiny"),
+        Stage(
+            "environment",
+            [train("environment", *TINY, "--env", "frozenlake", *SHORT, *SHARE)],
+            300,
+            True,
+            "environment",
+        ),
+        Stage("composite", composite, 480, True, "composite"),
+        Stage("speed", speed, 600),
     ]
 
 
@@ -277,7 +239,7 @@ def main() -> None:
     parser.add_argument("out", type=Path)
     parser.add_argument("--only", default="", help="names of stages, by commas")
     parser.add_argument("--gsm8k", help="a folder with train.jsonl and test.jsonl")
-    parser.add_argument("--beside", type=int, default=2)
+    parser.add_argument("--beside", type=int, default=4)
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
     walk = Walk(options.out.resolve())

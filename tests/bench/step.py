@@ -55,8 +55,8 @@ def cpu_seconds(root: psutil.Process) -> Cpu:
     return found
 
 
-def record(arguments: list[str]) -> tuple[list[dict[str, float]], list[dict[str, float]]]:
-    """Run ``train.sh``; return each step's metrics, and its CPU seconds by name of a process.
+def record(arguments: list[str], **env: str) -> tuple[list[dict[str, float]], list[dict[str, float]]]:
+    """Run ``train.sh``, with ``env`` too; return each step's metrics, and its CPU seconds by name of a process.
 
     The last step is left out: it validates and saves. To verl's metrics of time comes ``timing_s/wall``, from the end
     of the step before to this one's: verl's "step" ends before the metrics are computed and the samples written.
@@ -66,7 +66,7 @@ def record(arguments: list[str]) -> tuple[list[dict[str, float]], list[dict[str,
         command = [str(ROOT / "train.sh"), *WORK, "--run_name", "step", *arguments]
         (Path(output) / "cache").symlink_to(ROOT / "outputs" / "cache")
         metrics = Path(output) / "runs" / "step" / "metrics.jsonl"
-        with psutil.Popen(command, env=clean_environment(OUTPUT_DIR=output), stdout=subprocess.DEVNULL) as run:
+        with psutil.Popen(command, env=clean_environment(OUTPUT_DIR=output, **env), stdout=subprocess.DEVNULL) as run:
             while run.poll() is None:
                 if metrics.exists() and metrics.read_bytes().count(b"timing_s/step") > len(snapshots):
                     snapshots.append((time.perf_counter(), cpu_seconds(run)))

@@ -44,6 +44,11 @@ def _ray_token(settings: Settings, secret: str) -> dict[str, str]:
     return {}
 
 
+# FlashInfer's top-k and top-p are compiled by nvcc at their first use, and a machine with a driver alone has none: vLLM
+# then ends at the first sample. Its own need no compiler.
+SAMPLER = "VLLM_USE_FLASHINFER_SAMPLER"
+
+
 def of_engine(settings: Settings, run: Run, tmp: Path) -> dict[str, str]:
     """Return what the engine is told by env vars, beside the person's own environment."""
     fixed = {
@@ -78,7 +83,7 @@ def of_workers(settings: Settings, run: Run) -> dict[str, str]:
 def of_device(settings: Settings) -> dict[str, str]:
     """Return what tells the engine of the device."""
     if settings.text("DEVICE") != "cpu":
-        return dict(WARNINGS)
+        return WARNINGS | {SAMPLER: os.environ.get(SAMPLER, "0")}
     return {
         **WARNINGS,
         **cpu.ENVIRONMENT,

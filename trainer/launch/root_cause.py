@@ -11,7 +11,7 @@ ANSI = re.compile(r"\x1b\[[\d;]*m")
 LEVEL = re.compile(r"^(ERROR|WARNING|INFO) \d\d-\d\d \d\d:\d\d:\d\d \[[^]]*\] ?")
 # The last line of a traceback: a name that ends as Python's own do, or any class with its module before it.
 EXCEPTION = re.compile(
-    r"^(?P<type>(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*(?:Error|Exception|Exit|Interrupt|Died|Timeout)"
+    r"^(?P<type>(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*(?:Error|Exception|Exit|Interrupt|Died|Timeout)|Exception"
     r"|(?:[A-Za-z_]\w*\.)+[A-Z]\w*)(?:: (?P<text>.*))?$"
 )
 BEGINNINGS = ("Traceback (most recent call last)", "ray::", "Exception raised in creation task")  # of a traceback
@@ -32,6 +32,7 @@ MESSENGERS = (
 MESSENGER_TEXT = (
     "See root cause above",
     "Engine core initialization failed",
+    "WorkerProc initialization failed",
     "EngineCore encountered an issue",
     "no materializable trajectories",  # verl/trainer/ppo/v1/replay_buffer.py: samples failed, and say why themselves
 )
@@ -85,10 +86,13 @@ def find_cause(log: str) -> Cause | None:
 
 
 def _plain(line: str) -> tuple[str, str]:
-    line = ANSI.sub("", line)
-    match = PREFIX.match(line)
-    who = match["who"] if match else ""
-    message = line[match.end() :] if match else line
+    """Return the process that wrote a line, and what: Ray writes its name before what the process has written.
+
+    Where that is vLLM's server, the line may begin with the name of a process of the server's own.
+    """
+    who, message = "", ANSI.sub("", line)
+    while match := PREFIX.match(message):
+        who, message = match["who"], message[match.end() :]
     return who, LEVEL.sub("", message)
 
 

@@ -32,6 +32,19 @@ ray.exceptions.RayTaskError(RuntimeError): ray::TaskRunnerV1.run() (pid=70, ip=1
 RuntimeError: Engine core initialization failed. See root cause above. Failed core proc(s): {}
 """
 
+# A worker of vLLM's names itself in its line, behind the process that Ray names.
+VLLM_WORKER = """\
+\x1b[36m(Server pid=9)\x1b[0m (Worker pid=11) ERROR 11-26 21:33:13 [a.py:8] Traceback (most recent call last):
+\x1b[36m(Server pid=9)\x1b[0m (Worker pid=11) ERROR 11-26 21:33:13 [a.py:8]   File "sampler.py", line 54
+\x1b[36m(Server pid=9)\x1b[0m (Worker pid=11) ERROR 11-26 21:33:13 [a.py:8] ModuleNotFoundError: No module named 'x'
+\x1b[36m(Server pid=9)\x1b[0m (EngineCore pid=10) Traceback (most recent call last):
+\x1b[36m(Server pid=9)\x1b[0m (EngineCore pid=10)     raise e from None
+\x1b[36m(Server pid=9)\x1b[0m (EngineCore pid=10) Exception: WorkerProc initialization failed due to an exception \
+in a background process. See stack trace for root cause.
+\x1b[36m(Server pid=9)\x1b[0m Traceback (most recent call last):
+\x1b[36m(Server pid=9)\x1b[0m RuntimeError: Engine core initialization failed. See root cause above.
+"""
+
 DEAD_ACTOR = """\
 (AgentLoopWorkerTQ pid=6) Traceback (most recent call last):
 (AgentLoopWorkerTQ pid=6)   File "agent_loop.py", line 5, in _compute_score
@@ -107,6 +120,13 @@ def test_the_root_cause_in_another_process() -> None:
     assert cause is not None
     assert (cause.type, cause.text) == ("ValueError", "Head size 16 is not supported")
     assert cause.who == "vLLMHttpServer pid=9"
+
+
+def test_the_root_cause_in_a_worker_of_vllm() -> None:
+    cause = find_cause(VLLM_WORKER)
+    assert cause is not None
+    assert (cause.type, cause.text) == ("ModuleNotFoundError", "No module named 'x'")
+    assert cause.who == "Worker pid=11"
 
 
 def test_the_cause_behind_a_dead_actor() -> None:
