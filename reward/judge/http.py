@@ -23,6 +23,7 @@ from yarl import URL
 from reward.judge.failures import RequestFailure, of_status, retry_after
 from reward.judge.keys import ACCOUNTS
 from reward.judge.providers import Endpoint
+from reward.support.wording import reason
 
 MOST = 1 << 20  # bytes of a reply, decompressed: 300 times that of a verdict, and room for a long chain of thought
 MOST_OF_ERROR = 1 << 16  # bytes of an error's body, the rest is left unread
@@ -150,7 +151,7 @@ async def one_try(request: aiohttp.ClientRequest, send: aiohttp.ClientHandlerTyp
     except HttpProcessingError as error:  # a broken head, or a body that cannot be decompressed
         raise RequestFailure("bad_reply", f"a reply that is no HTTP: {error.message}") from None
     except aiohttp.ClientError as error:
-        raise RequestFailure("connection", str(error) or "the connection was lost") from None
+        raise RequestFailure("connection", _why_lost(error)) from None
     if response.status != 200:
         raise _refused(response, body)
     if not response.content_type.endswith("json"):
@@ -256,6 +257,23 @@ def _certificates() -> ssl.SSLContext:
     return context
 
 
+def _why_lost(error: aiohttp.ClientError) -> str:
+    """Return why there is no connection, or none any more, in words for a person who knows no Python."""
+    if isinstance(error, aiohttp.ClientResponseError):
+        return f"a reply that is no HTTP: {error.message.partition(':')[0].lower()}"
+    if not isinstance(error, aiohttp.ClientConnectorError):
+        return str(error) or "the connection was lost"
+    where = f"{error.host}:{error.port}"
+    if isinstance(error, aiohttp.ClientConnectorCertificateError):
+        why = getattr(error.certificate_error, "verify_message", "") or "it is of another host"
+        return f"the certificate of {where} is not accepted: {why}; SSL_CERT_FILE names one of your own authority"
+    if isinstance(error.os_error, ssl.SSLError):
+        why = (error.os_error.reason or "no reason").replace("_", " ").lower()
+        return f"{where} does not answer in TLS ({why}); see whether its URL begins with https or http"
+    why = reason(error.os_error) if error.os_error.strerror else "it ends the connection at once"
+    return f"cannot connect to {where}: {why}"
+
+
 def failure_of(error: BaseException) -> RequestFailure:
     """Return the failure that an SDK has wrapped into an error of its own."""
     cause: BaseException | None = error
@@ -265,6 +283,6 @@ def failure_of(error: BaseException) -> RequestFailure:
         if isinstance(cause, asyncio.TimeoutError):
             return RequestFailure("timeout", "no reply in time")
         if isinstance(cause, aiohttp.ClientError):
-            return RequestFailure("connection", str(cause) or "the connection was lost")
+            return RequestFailure("connection", _why_lost(cause))
         cause = cause.__cause__ or cause.__context__
     return RequestFailure("bad_reply", f"{type(error).__name__}: {error}")

@@ -26,6 +26,9 @@ SECRET_WORDS = frozenset(
         *("sas", "otp", "apikey", "signature", "license", "session", "connstr", "pw", "passcode", "salt", "mnemonic"),
         *("sshpass", "dbpass", "pgpass", "userpass", "redispass", "ftppass"),
         *("seal", "unseal", "passwort", "kennwort", "authz", "masterkey", "totp", "pem"),
+        *("psk", "tok", "sk", "ak", "sasl", "keystore", "keyfile", "keytab", "pfx", "fernet", "pepper", "xprv"),
+        *("assertion", "cvv", "passw", "passp", "passphrases", "accesskeyid", "secretid", "vault", "keyjson", "passe"),
+        *("kodeord", "losenord", "salasana", "lozinka", "heslo", "jelszo", "sifre", "parole", "geslo", "matkhau"),
         *("priv", "sessid", "sessionid", "mdp", "clave", "contrasena", "senha", "parola", "haslo", "wachtwoord"),
     ]
 )
@@ -49,7 +52,9 @@ OTHER_SCRIPTS = (
     "비밀번호",
     "пароль",
     "contraseña",
+    *("暗証番号", "パスコード", "암호", "סיסמה", "السر", "รหัสผ่าน", "κωδικός", "ключ", "şifre", "lösenord", "mật_khẩu"),
 )
+OF_CODES = ("recovery", "backup", "mfa", "twofa", "pin", "activation", "unlock", "invite")
 PAIRS = {
     ("connection", "string"),
     ("conn", "str"),
@@ -61,7 +66,12 @@ PAIRS = {
     ("gcp", "sa"),
     ("id", "rsa"),
     ("kubeconfig", "data"),
-    *((kind, code) for kind in ("recovery", "backup", "mfa") for code in ("code", "codes")),
+    *((chat, "hook") for chat in ("slack", "discord", "teams")),
+    ("kata", "sandi"),
+    ("admin", "json"),
+    ("svc", "json"),
+    *((kind, code) for kind in OF_CODES for code in ("code", "codes")),
+    *((kind, "words") for kind in ("seed", "wallet", "recovery")),
 }
 # Names that a desktop, a shell or a container sets, and that only sound like one.
 HARMLESS = re.compile(

@@ -37,6 +37,7 @@ PROBLEMS = {
     "did not find expected key": NO_PART,
     "expected <block end>": NO_PART,
     "another document": "a second document begins (---); one is wanted",
+    "determine a constructor": "a value that is = alone wants quotes",
     "unknown escape": "a backslash in double quotes; write single quotes",
     "unexpected end of stream": "a quote is opened and not closed",
     "node content": "a [ or { is opened and not closed",
@@ -178,13 +179,16 @@ def _no_colon(lines: list[str], first: int) -> str:
 
 
 def _check_size(events: Iterator[Any]) -> None:
-    """Count values as if each alias were written out, from events alone, which no alias makes more."""
+    """Count values as if each alias were written out, from events alone, which no alias makes more; refuse tags."""
     import yaml
 
     sizes: dict[str, int] = {}  # anchor -> values below it
     stack: list[tuple[str | None, int]] = [(None, 0)]
     for event in events:
         size, line = 0, event.start_mark.line + 1
+        if (tag := getattr(event, "tag", None)) not in (None, "!"):
+            written = tag.replace("tag:yaml.org,2002:", "!!")
+            raise YamlFileError(f"line {line}: {shown(written, 60)}: write the value alone, a text in quotes")
         if isinstance(event, yaml.AliasEvent):
             if any(anchor == event.anchor for anchor, _ in stack):
                 raise YamlFileError(f"line {line}: *{shown(event.anchor)} is inside of itself")

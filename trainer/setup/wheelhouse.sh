@@ -41,9 +41,8 @@ install_pins() {
 # Fill .venv from WHEELHOUSE.
 install_wheels() {
   local site
-  grep '^uv==' "$WHEELHOUSE_PINS/requirements.txt" >"$WHEELHOUSE_PINS/uv.txt"
-  shown "uv $UV_VERSION" .venv/bin/python -m pip --isolated install --quiet --no-index --find-links "$WHEELHOUSE/wheels" \
-    --find-links "$WHEELHOUSE" --require-hashes -r "$WHEELHOUSE_PINS/uv.txt" \
+  shown "uv $UV_VERSION" .venv/bin/python -m pip --isolated install --quiet --no-index --no-deps --require-hashes \
+    -r "$WHEELHOUSE_PINS/uv.txt" \
     || die "uv==$UV_VERSION cannot be installed from $WHEELHOUSE: $(tail -n 1 "$SETUP_LOG") (log: $SETUP_LOG)"
   shown "packages of $WHEELHOUSE" install_pins --compile-bytecode \
     || die "$WHEELHOUSE cannot be installed: $(setup_cause) (log: $SETUP_LOG)"

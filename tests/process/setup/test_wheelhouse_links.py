@@ -1,7 +1,12 @@
 """A wheelhouse of somebody else: links and pipes in it lead nowhere, and nothing outside of it is changed."""
 
+import http.server
 import os
+import subprocess
+import sys
+import threading
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
@@ -11,6 +16,17 @@ from trainer.setup.wheelhouse.manifest import Manifest
 from trainer.setup.wheelhouse.requirements import Pin
 from trainer.setup.wheelhouse.target import Target
 from trainer.user_error import UserError
+
+
+class Recorder(http.server.BaseHTTPRequestHandler):
+    """Notes what is asked for."""
+
+    asked: ClassVar[list[str]] = []
+
+    def do_GET(self) -> None:
+        """Answer that there is nothing."""
+        self.asked.append(self.path)
+        self.send_error(404)
 
 
 @pytest.fixture
@@ -115,3 +131,38 @@ def test_a_wheel_whose_hash_the_lock_does_not_have_is_refused(house) -> None:
     assert not sums and "are not those whose hashes" in faults[0]
     sums, _, faults = verify._choose(house, listed, [], [Pin("plain", "1.0", (sha256,))])
     assert sums and not faults
+
+
+def test_no_page_of_html_has_pip_ask_a_server(house, tmp_path) -> None:
+    """Pip reads the pages in a folder of wheels, and would prefer what they link to by a build tag."""
+    (house / "wheels").mkdir()
+    path = wheels.wheel(house / "wheels", "uv")
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Recorder) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        link = (
+            f'<a href="http://127.0.0.1:{server.server_port}/uv-1.0-1-py3-none-any.whl">uv-1.0-1-py3-none-any.whl</a>'
+        )
+        for folder in (house, house / "wheels"):
+            for name in ("a.html", "index.html", "uv.htm"):
+                (folder / name).write_text(f"<!DOCTYPE html><html><body>{link}</body></html>")
+        (tmp_path / "uv.txt").write_text(verify._uv([], path))
+        words = ["--isolated", "install", "--no-index", "--no-deps", "--require-hashes", "-r", str(tmp_path / "uv.txt")]
+        command = [sys.executable, "-m", "pip", *words, "--target", str(tmp_path / "installed")]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        server.shutdown()
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "installed/uv.py").is_file() and not Recorder.asked
+
+
+def test_uv_is_the_listed_one_or_ones_own(house) -> None:
+    listed, mine = (wheels.wheel(house, "uv", version) for version in ("1.0", "2.0"))
+    other = wheels.wheel(house, "uvloop")
+    assert verify._uv([other], listed) == f"uv @ {listed.as_uri()} --hash=sha256:{manifest.checksum(listed)}\n"
+    assert verify._uv([other, mine], listed).startswith(f"uv @ {mine.as_uri()} ")
+
+
+@pytest.mark.parametrize("word", ["optional", "nothing", "", "torch", "plain\n", "../plain", "--without"])
+def test_a_package_is_left_out_by_its_own_name_or_its_group(house, word) -> None:
+    """Another word would have set-up end without the package, and a run fail for it."""
+    _, machine, faults = verify._choose(house, Manifest(target(), {"plain": word}), [], [Pin("plain", "1.0")])
+    assert not machine and "plain==1.0 not in it" in faults[0]

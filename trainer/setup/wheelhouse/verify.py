@@ -30,8 +30,8 @@ SHOWN = 6  # names in one line
 def main(words: list[str]) -> int:
     """Check a wheelhouse: ``FOLDER DEVICE INTERPRETER UV_VERSION LOCK OUT``; return the exit status.
 
-    LOCK is stack or tools. The folder OUT then has requirements.txt, with hashes, and machine.pth where the machine has
-    packages of its own; after a fault it is not there.
+    LOCK is stack or tools. The folder OUT then has requirements.txt, with hashes, uv.txt for pip, and machine.pth where
+    the machine has packages of its own; after a fault it is not there.
 
     Raises:
         UserError: with all that is wrong.
@@ -63,6 +63,7 @@ def main(words: list[str]) -> int:
     out.mkdir(parents=True)
     lines = [f"{pin} --hash=sha256:{sha256}\n" for pin, sha256 in sums.items()]
     (out / "requirements.txt").write_text("".join(lines), encoding="utf-8")
+    (out / "uv.txt").write_text(_uv(own, folder / WHEELS / listed.files().get(("uv", uv), "")), encoding="utf-8")
     if machine:
         (out / "machine.pth").write_text("".join(f"{path}\n" for path in paths), encoding="utf-8")
     return 0
@@ -99,7 +100,7 @@ def _choose(
     sums: dict[Pin, str] = {}
     machine, absent, other, files = [], [], [], listed.files()
     own_sums = {key: checksum(path) for path in own if (key := wheel_key(path.name))}
-    replaced = {name for name, _ in own_sums}
+    replaced, groups = {name for name, _ in own_sums}, requirements.groups()
     for pin in pins:
         file, word = "" if pin.name in replaced else files.get(pin.key, ""), listed.left_out.get(pin.name)
         sha256 = listed.wheels.get(file) or own_sums.get(pin.key)
@@ -113,7 +114,7 @@ def _choose(
             machine.append(pin)
         elif word == requirements.TOOLS:
             raise UserError(f"{folder} was made --without tools, which ./test.sh needs; make it with them")
-        elif word is None:
+        elif word is None or pin.name not in groups.get(word, ()):
             absent.append(pin)
     lock = f"config/requirements/{listed.target.device}.txt"
     again = "run ./train.sh wheelhouse with this checkout where there is a package index: it fetches what is missing"
@@ -123,6 +124,12 @@ def _choose(
     if other:
         faults.append(f"{folder}: the files of {_few(other)} are not those whose hashes {lock} has; {again}")
     return sums, machine, faults
+
+
+def _uv(own: Sequence[Path], listed: Path) -> str:
+    """Return what pip installs uv from: a file, as pip fetches what pages of HTML in a folder of wheels link to."""
+    path = next((path for path in own if (wheel_key(path.name) or ("",))[0] == "uv"), listed)
+    return f"uv @ {path.as_uri()} --hash=sha256:{checksum(path)}\n"
 
 
 def _file_faults(folder: Path, listed: Manifest, own: Sequence[Path], files: Sequence[str]) -> list[str]:
