@@ -1,5 +1,6 @@
 """./train.sh init DIR: a project that is ready to launch, and never anything overwritten."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -85,7 +86,7 @@ def test_nothing_is_overwritten(tmp_path) -> None:
 @pytest.mark.parametrize(
     ("words", "line"),
     [
-        ([], "init: one folder is wanted, as in ./train.sh init mine, not none"),
+        ([], "init: give the folder of the new project, as in ./train.sh init mine; --lang zh"),
         (["a", "b"], "init: one folder is wanted, as in ./train.sh init mine, not a b"),
         ([""], "init: a word is empty (an unset shell variable?); give the folder that is meant"),
         (["a", "--lr", "1"], "init: --lr: it takes a folder and --lang alone; flags of a run go into train.yaml"),
@@ -93,12 +94,27 @@ def test_nothing_is_overwritten(tmp_path) -> None:
         (["file"], "init file: a part of the path is a file, not a folder; name another folder"),
         (["file/x"], "init file/x: a part of the path is a file, not a folder; name another folder"),
         (["x" * 300], "the name is too long"),
+        (["link"], "init link: it is a link that leads nowhere; name another folder"),
+        (["/proc/mine"], "init /proc/mine: nothing can be written there; name another folder"),
+        (["~nobody-there/mine"], "init ~nobody-there/mine: there is no user nobody-there; name another folder"),
+        (["new\nline"], "init new\\nline: it has characters that cannot be printed; take them out"),
     ],
 )
 def test_bad_input_is_one_line(tmp_path, words, line) -> None:
     (tmp_path / "file").write_text("")
+    (tmp_path / "link").symlink_to("nowhere")
     result = train_sh("init", *words, cwd=tmp_path)
     assert result.status == 2
     assert len(result.complaints) == 1
     assert line in result.complaints[0]
-    assert names(tmp_path) == ["file"]
+    assert names(tmp_path) == ["file", "link"]
+    zh = train_sh("init", *words, cwd=tmp_path, LANG="zh_CN.UTF-8", LC_ALL="")
+    said = next(row for row in zh.err.splitlines() if row.startswith("train.sh")).replace("./train.sh init mine", "")
+    assert not re.search("[a-z]{3,} [a-z]{2,} [a-z]{2,}", said), said
+
+
+def test_its_help_says_how(tmp_path) -> None:
+    for words in (["--help"], ["mine", "-h"]):
+        result = train_sh("init", *words, cwd=tmp_path)
+        assert (result.status, result.out.startswith("give the folder of the new project")) == (0, True)
+    assert names(tmp_path) == []

@@ -21,6 +21,7 @@ from trainer.user_error import UserError, fail
 
 TEMPLATES = ROOT / "config" / "project"
 READMES = {"en": "README.md", "zh": "README.zh.md"}  # each is written as README.md
+USAGE = "give the folder of the new project, as in ./train.sh init mine; --lang zh has its README in Chinese"
 ROWS = 512  # of the sample: as many as a step of the default size and some held-out rows want
 
 
@@ -58,10 +59,16 @@ def make(folder: Path, texts: Mapping[str, str]) -> None:
         for path in made:
             with contextlib.suppress(OSError):
                 path.unlink()
-        why = SYSTEM[errno.ENOTDIR] if isinstance(error, FileExistsError) else reason(error)
-        raise UserError(f"init {shown(folder)}: {why}; name another folder") from None
+        raise UserError(f"init {shown(folder)}: {_why(folder, error)}; name another folder") from None
     except UnicodeEncodeError as error:
         raise UserError(f"init {shown(folder)}: {reason(error)}; name another folder") from None
+
+
+def _why(folder: Path, error: OSError) -> str:
+    if isinstance(error, FileExistsError):
+        leads_nowhere = folder.is_symlink() and not folder.exists()
+        return "it is a link that leads nowhere" if leads_nowhere else SYSTEM[errno.ENOTDIR]
+    return "nothing can be written there" if isinstance(error, FileNotFoundError) else reason(error)  # as in /proc
 
 
 def folder_of(arguments: Sequence[str]) -> str:
@@ -83,9 +90,15 @@ def folder_of(arguments: Sequence[str]) -> str:
         raise UserError(
             f"init: {shown(flags[0])}: it takes a folder and --lang alone; flags of a run go into train.yaml"
         )
-    if len(words) != 1:
-        typed = shown(" ".join(words)) or "none"
-        raise UserError(f"init: one folder is wanted, as in ./train.sh init mine, not {typed}")
+    if not words:
+        raise UserError(f"init: {USAGE}")
+    if len(words) > 1:
+        raise UserError(f"init: one folder is wanted, as in ./train.sh init mine, not {shown(' '.join(words))}")
+    if not words[0].isprintable():
+        raise UserError(f"init {shown(words[0])}: it has characters that cannot be printed; take them out")
+    if words[0].startswith("~") and str(expand_home(words[0])).startswith("~"):
+        user = shown(words[0][1:].partition("/")[0])
+        raise UserError(f"init {shown(words[0])}: there is no user {user}; name another folder")
     return words[0]
 
 
@@ -93,8 +106,10 @@ def main() -> int:
     """Make the folder; say what to do next."""
     try:
         os.environ[ENV] = spoken = language(sys.argv[1:], os.environ)
-        asked = folder_of(sys.argv[1:])
-        folder = expand_home(asked)
+        if {"-h", "--help"} & set(sys.argv[1:]):
+            print(in_language(USAGE))
+            return 0
+        folder = expand_home(folder_of(sys.argv[1:]))
         train_sh = shlex.quote(str(ROOT / "train.sh"))
         texts = files(spoken, train_sh)
         make(folder, texts)
@@ -103,7 +118,8 @@ def main() -> int:
     with contextlib.suppress(OSError):
         print(in_language(f"made in {shown(folder)}: {', '.join(texts)}"))
         print(in_language(f"next, of the commands in {shown(folder / 'README.md')}:"))
-        print(f"  cd {shlex.quote(shown(folder))} && {train_sh} check --config train.yaml", flush=True)
+        go_there = f"cd {shlex.quote(shown(folder))} && " if folder.resolve() != Path.cwd() else ""
+        print(f"  {go_there}{train_sh} check --config train.yaml", flush=True)
     return 0
 
 
