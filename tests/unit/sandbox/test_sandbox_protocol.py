@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from functools import partial
 
 import pytest
 
@@ -27,6 +28,7 @@ def turn(_):
 import contextlib
 forkserver.run(turn, contextlib.nullcontext)
 """
+LIGHT_SERVER = partial(pool._worker, "main(dict)")  # without the imports of 3 s that no question here needs
 ENDINGS = {"goes on": "", "exits": "os._exit(0)"}
 BOMB = r"9^{9^{9^{9}}}"
 # Each definition doubles the work, whatever the text is.
@@ -36,25 +38,30 @@ SLOW_SCHEMA = {
 }
 
 
-@pytest.fixture
-def victim() -> Iterator[int]:
-    """A process outside the sandbox, which has to survive."""
-    process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"], start_new_session=True)
-    yield process.pid
-    alive = process.poll() is None
+@pytest.fixture(scope="module")
+def outsider() -> Iterator[subprocess.Popen[bytes]]:
+    process = subprocess.Popen(["sleep", "3600"], start_new_session=True)
+    yield process
     process.kill()
     process.wait()
-    assert alive
 
 
 @pytest.fixture
-def one_server(monkeypatch) -> Iterator[None]:
+def victim(outsider) -> Iterator[int]:
+    """A process outside the sandbox, which has to survive each test."""
+    yield outsider.pid
+    assert outsider.poll() is None
+
+
+@pytest.fixture(scope="module")
+def one_server() -> Iterator[None]:
     """One sandbox for all samples, so that the next one meets what the last one left; and little time."""
-    monkeypatch.setattr(sandbox, "SECONDS", 1.0)
-    monkeypatch.setattr(sandbox, "GRACE", 1.0)
     pool = sandbox.Pool(1, sandbox._worker)
-    monkeypatch.setattr(sandbox, "_pool", pool)
-    yield
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sandbox, "SECONDS", 1.0)
+        patch.setattr(sandbox, "GRACE", 1.0)
+        patch.setattr(sandbox, "_pool", pool)
+        yield
     for worker in pool._idle:
         worker.close()
 
@@ -111,7 +118,7 @@ def test_lines_instead_of_yes_or_no(victim, answerer, name) -> None:
 
 def test_a_server_that_answers_nothing_is_replaced(monkeypatch) -> None:
     monkeypatch.setattr(pool, "GRACE", 0.2)
-    graders = pool.Pool(1, pool._worker)
+    graders = pool.Pool(1, LIGHT_SERVER)
     question = {"task": "regex", "pattern": "a+", "text": "aa"}
     assert graders.ask(question, 5.0) is True
     stuck = graders._idle[0]._process.pid
@@ -126,7 +133,7 @@ def test_a_server_that_answers_nothing_is_replaced(monkeypatch) -> None:
 
 
 def test_a_server_that_was_killed_costs_no_sample() -> None:
-    graders = pool.Pool(1, pool._worker)
+    graders = pool.Pool(1, LIGHT_SERVER)
     question = {"task": "regex", "pattern": "a+", "text": "aa"}
     assert graders.ask(question, 5.0) is True
     graders._idle[0]._process.kill()
