@@ -240,7 +240,7 @@ def _split(whole: Converted, cache: Path) -> tuple[Path, Path]:
 
 
 def prompt_hashes(batch: Any) -> Any:
-    """Return a 64-bit hash of each prompt of a batch."""
+    """Return a 64-bit hash of each prompt of an Arrow batch: an array of shape (rows,), of big-endian uint64."""
     prompts = batch.column(batch.schema.get_field_index("prompt")).to_pylist()
     digests = b"".join(
         hashlib.blake2b(_joined(prompt).encode(errors="replace"), digest_size=8).digest() for prompt in prompts

@@ -35,7 +35,14 @@ def gguf_file() -> Path:
 
 
 def metadata(path: Path) -> dict[str, Any]:
-    """Return the names and values at the beginning of a GGUF file of version 2 or 3, before its tensors."""
+    """Return the names and values at the beginning of a GGUF file of version 2 or 3, before its tensors.
+
+    Source: the section File Structure of ggml's docs/gguf.md.
+
+    Raises:
+        struct.error: the file ends before they do.
+        KeyError: a value is of a kind that the format did not have.
+    """
     with path.open("rb") as file:
         _, _, _, count = struct.unpack("<4sIQQ", file.read(24))
         return {_text(file): _value(file, _number(file, "I")) for _ in range(count)}
@@ -59,7 +66,11 @@ def _value(file: BinaryIO, kind: int) -> Any:
 
 
 def tokenizer() -> Any:
-    """Return the model's tokenizer, with its chat template, for prompts to be measured before the model is made."""
+    """Return the model's tokenizer, with its chat template, for prompts to be measured before the model is made.
+
+    Raises:
+        FileNotFoundError: the package of the weights is not installed.
+    """
     library = transformers()
     from transformers.integrations.ggml import convert_gguf_tokenizer
 
@@ -78,6 +89,9 @@ def plain_tokenizer() -> tuple[Any, str, dict[str, str]]:
     """Return ``tokenizer``'s tokens, chat template and special tokens without transformers: its library's own object.
 
     As transformers makes it of such a file (``GGUFLlamaConverter``, with the tokenizer of ``gpt2``).
+
+    Raises:
+        FileNotFoundError: the package of the weights is not installed.
     """
     from tokenizers import AddedToken, Tokenizer
     from tokenizers.models import BPE
@@ -95,7 +109,11 @@ def plain_tokenizer() -> tuple[Any, str, dict[str, str]]:
 
 
 def make(folder: Path) -> None:
-    """Write the model as a Hugging Face folder, which appears only when it is complete."""
+    """Write the model as a Hugging Face folder, which appears only when it is complete.
+
+    Raises:
+        FileNotFoundError: the package of the weights is not installed.
+    """
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 

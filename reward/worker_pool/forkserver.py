@@ -27,7 +27,7 @@ LONGEST_TEXT = 1_000  # characters of a text in a child's answer
 LONGEST_PAUSE = 1.0  # seconds before another try, after children that failed
 REFUSING_PAUSE = 0.1  # seconds; from this pause on, requests are refused
 NEVER = float("inf")
-PATIENCE = 6  # times a limit of CPU time: the longest that a machine may take for it
+MOST_WALL_PER_CPU = 6  # wall seconds that a busy machine may take for each second of a limit of CPU time
 Answer = dict[str, Any]
 
 
@@ -113,10 +113,11 @@ class ForkingServer(Generic[Place]):
     def _ask(self, child: Child[Place], request: bytearray, seconds: float) -> Answer | None:
         """Return the answer to a request, ``{"late": True}`` after ``seconds``; None where there is none to believe.
 
-        Where CPU time counts, a child that has had less of it in ``PATIENCE`` times as long is ``{"starved": True}``.
+        Where CPU time counts, a child that has had less of it in ``MOST_WALL_PER_CPU`` times as long is
+        ``{"starved": True}``.
         The request is wiped: it holds tests, and the next child may run code that searches its memory for them.
         """
-        began, last = child.cpu_seconds(), time.monotonic() + PATIENCE * seconds
+        began, last = child.cpu_seconds(), time.monotonic() + MOST_WALL_PER_CPU * seconds
 
         def left() -> float:
             return began + seconds - child.cpu_seconds() if self._cpu_time else 0.0

@@ -56,7 +56,7 @@ class Worker:
             GraderFailed: the task raised, its process died or answered in another form than asked for, or the server
                 itself is gone (``alive``).
         """
-        deadline = time.monotonic() + forkserver.PATIENCE * seconds + GRACE
+        deadline = time.monotonic() + forkserver.MOST_WALL_PER_CPU * seconds + GRACE
         self._asked += 1
         try:
             frames.send(self._requests, frames.pack(self._asked, seconds, json.dumps(request).encode()), deadline)
@@ -67,7 +67,7 @@ class Worker:
         if "late" in reply:
             raise GraderTimeout(f"no verdict after {seconds:g} s")
         if "starved" in reply:
-            raise GraderStarved(f"less than {seconds:g} s of CPU time in {forkserver.PATIENCE * seconds:g} s")
+            raise GraderStarved(f"less than {seconds:g} s of CPU time in {forkserver.MOST_WALL_PER_CPU * seconds:g} s")
         if "error" in reply:
             raise GraderFailed(reply["error"])
         return reply["value"]

@@ -22,7 +22,7 @@ FILE = ROOT / "config" / "api_reward_config.yaml"
 FIELDS = {flag.removeprefix("--").upper(): name for name, flag in FLAGS.items()}
 PROBE_SECONDS = 30.0
 PASSING = RETRIED | {"outage"}  # may be over by itself when responses are judged; a refused key may not
-PATIENCE = "; use --force if it will be back by the first step"
+FORCE_HINT = "; use --force if it will be back by the first step"
 
 
 def is_used(settings: Settings) -> bool:
@@ -78,7 +78,7 @@ def try_out(judge_config: JudgeConfig) -> tuple[list[Finding], float | None]:
     for number, (single, (answer, _)) in enumerate(zip(alone, answers, strict=True)):
         where = f"config/{FILE.name}: fallback[{number - 1}], {single.endpoints[0]}" if number else ""
         passing = answer.why in PASSING
-        messages = [text + PATIENCE * passing for text in _fault(where, single.endpoints[0], answer)]
+        messages = [text + FORCE_HINT * passing for text in _fault(where, single.endpoints[0], answer)]
         faults += failures("judge", messages, forced=passing)
     first, seconds = answers[0]
     return faults, seconds if first.raw is not None else None

@@ -19,7 +19,7 @@ from reward.support import events
 
 SIZE = 32 << 20  # bytes
 ROUNDS = 3  # the first of which opens connections
-PATIENCE = 60  # seconds of one collective
+COLLECTIVE_TIMEOUT = 60  # seconds
 LOADING = 120  # seconds for processes to start, and to import torch
 
 
@@ -69,7 +69,7 @@ def _rate(bytes_per_second: float) -> str:
 
 
 def _machines(nodes: int, per_node: int) -> list[dict[str, Any]]:
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + COLLECTIVE_TIMEOUT
     while True:
         fitting = [node for node in ray.nodes() if node["Alive"] and node["Resources"].get("GPU", 0) >= per_node]
         if len(fitting) >= nodes:
@@ -114,7 +114,7 @@ def _reduce(machines: list[dict[str, Any]], cuda: bool) -> float:
     init_method = ray.get(first.remote(machines[0]["NodeManagerAddress"]), timeout=LOADING)
     join = [ray.remote(max_retries=0)(_take_part).options(**on(machine, int(cuda))) for machine in machines]
     tasks = [task.remote(init_method, rank, len(join), cuda) for rank, task in enumerate(join)]
-    return float(max(ray.get(tasks, timeout=LOADING + PATIENCE)))
+    return float(max(ray.get(tasks, timeout=LOADING + COLLECTIVE_TIMEOUT)))
 
 
 def _address(ip_address: str) -> str:
@@ -127,7 +127,7 @@ def _take_part(init_method: str, rank: int, world: int, cuda: bool) -> float:
     from torch import distributed
 
     os.environ.setdefault("NCCL_DEBUG", "WARN")
-    limit = datetime.timedelta(seconds=PATIENCE)
+    limit = datetime.timedelta(seconds=COLLECTIVE_TIMEOUT)
     backend = "nccl" if cuda else "gloo"
     distributed.init_process_group(backend, init_method=init_method, rank=rank, world_size=world, timeout=limit)
     try:

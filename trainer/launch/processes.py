@@ -88,14 +88,14 @@ def _open_files_of(pid: int) -> set[Path]:
     return in_use
 
 
-def end_all(traces: Traces, patience: float = 5.0) -> None:
-    """End all descendants: asked first, killed after ``patience`` seconds; then remove their traces."""
+def end_all(traces: Traces, grace: float = 5.0) -> None:
+    """End all descendants: asked first, killed after ``grace`` seconds; then remove their traces."""
     processes = descendants()
     traces.look()
     for process in processes:
         with contextlib.suppress(psutil.Error):
             process.terminate()
-    psutil.wait_procs(processes, timeout=patience)
+    psutil.wait_procs(processes, timeout=grace)
     deadline = time.monotonic() + 10
     while (processes := [p for p in descendants() if _alive(p)]) and time.monotonic() < deadline:
         traces.look()

@@ -6,13 +6,13 @@ import time
 from pathlib import Path
 
 
-def take(path: Path, patience: float) -> int | None:
+def take(path: Path, timeout: float) -> int | None:
     """Return the open file that holds the lock, to be handed on to processes; None where another keeps it.
 
-    ``patience`` is in seconds: processes of a launcher that was killed take some to end.
+    ``timeout`` is in seconds: processes of a launcher that was killed take some to end.
     """
     lock = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
-    deadline = time.monotonic() + patience
+    deadline = time.monotonic() + timeout
     while True:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -129,7 +129,11 @@ def _unreadable(origin: Start) -> list[str]:
 
 
 def faults(origin: Start, config: Mapping[str, Any], folder: Path) -> list[str]:
-    """Say what of the resolved configuration does not go with the checkpoint, or with the run that is in ``folder``."""
+    """Return what of the resolved configuration does not go with the checkpoint, or with the run that is in ``folder``.
+
+    Raises:
+        ValueError: the checkpoint's mark cannot be read (``checkpoints.facts``).
+    """
     if origin.checkpoint is not None:
         saved = checkpoints.facts(origin.checkpoint).get("settings", {})
         what = f"the checkpoint of step {origin.step} in {origin.checkpoint.parent.name}"

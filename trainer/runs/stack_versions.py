@@ -25,6 +25,9 @@ def unreadable(folder: Path) -> str:
     """Return why the files of a checkpoint cannot be read here, and what to do; empty where they can.
 
     Files of another release of torch are tried, in a process of its own; those that name no versions are not.
+
+    Raises:
+        ValueError: the checkpoint's mark cannot be read (``checkpoints.facts``).
     """
     written = checkpoints.facts(folder).get("versions")
     if not isinstance(written, dict) or _release(written) == _release(here := installed()):

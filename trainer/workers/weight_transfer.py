@@ -30,7 +30,7 @@ from verl.utils.device import get_device_name
 
 NAME = "kit"
 rendezvous = importlib.import_module("torch.distributed.rendezvous")  # a function of that name hides it
-PATIENCE = timedelta(minutes=10)  # for the other side of a broadcast
+BROADCAST_TIMEOUT = timedelta(minutes=10)  # of the sender or a receiver
 LEFT_OUT = -1  # rank of the actor's workers that send nothing
 
 
@@ -59,7 +59,12 @@ class BroadcastEngine(CheckpointEngine):  # type: ignore[misc]
         host = ray.util.get_node_ip_address().strip("[]")
         if self._store is None:  # bound to that address alone: trainer/workers/loopback.py
             self._store = rendezvous.TCPStore(
-                host_name=host, port=0, world_size=None, is_master=True, timeout=PATIENCE, wait_for_workers=False
+                host_name=host,
+                port=0,
+                world_size=None,
+                is_master=True,
+                timeout=BROADCAST_TIMEOUT,
+                wait_for_workers=False,
             )
         return Address(host, self._store.port)
 
@@ -82,7 +87,7 @@ class BroadcastEngine(CheckpointEngine):  # type: ignore[misc]
             return
         if self._store is None:
             self._store = rendezvous.TCPStore(
-                host_name=address.host, port=address.port, world_size=None, is_master=False, timeout=PATIENCE
+                host_name=address.host, port=address.port, world_size=None, is_master=False, timeout=BROADCAST_TIMEOUT
             )
         self._group = _group(self.device, dist.PrefixStore("weights", self._store), rank, world_size)
 
@@ -209,9 +214,9 @@ def _group(device: torch.device, store: Any, rank: int, size: int) -> Any:
     """Return a process group beside the default one, which is the trainer's."""
     if device.type == "cuda":
         options = dist.ProcessGroupNCCL.Options()
-        options._timeout = PATIENCE
+        options._timeout = BROADCAST_TIMEOUT
         return dist.ProcessGroupNCCL(store, rank, size, options)
-    return dist.ProcessGroupGloo(store, rank, size, PATIENCE)
+    return dist.ProcessGroupGloo(store, rank, size, BROADCAST_TIMEOUT)
 
 
 def _contiguous(weights: Iterable[tuple[str, torch.Tensor]]) -> Iterable[tuple[str, torch.Tensor]]:

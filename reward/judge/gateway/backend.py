@@ -75,13 +75,13 @@ class JudgeBackend:
         self._temperature = config.temperature
         self._proven = False  # whether the options were ever accepted
 
-    async def ask(self, question: Question, again: str, patience: Deadline) -> Reply:
+    async def ask(self, question: Question, again: str, deadline: Deadline) -> Reply:
         """Ask once, when all limits let it; with ``hedge_after``, a second time where the reply is late.
 
         Args:
             question: what to ask.
             again: the kind of ``RequestFailure`` for which it is asked once more; empty for the first time.
-            patience: how long all of it may take.
+            deadline: how long all of it may take.
 
         Raises:
             RequestFailure: there is no reply; kind ``budget`` where there is no money left for the question.
@@ -90,10 +90,10 @@ class JudgeBackend:
         room = MORE_ROOM if again == "truncated" else 1
         prompt = JudgePrompt(question.system, text, self.config.max_tokens * room)
         if self.config.hedge_after is None:
-            return await self._within_limits(prompt, patience)
-        return await self._hedged(prompt, patience, self.config.hedge_after)
+            return await self._within_limits(prompt, deadline)
+        return await self._hedged(prompt, deadline, self.config.hedge_after)
 
-    async def _hedged(self, prompt: JudgePrompt, patience: Deadline, late: float) -> Reply:
+    async def _hedged(self, prompt: JudgePrompt, deadline: Deadline, late: float) -> Reply:
         """Ask again ``late`` seconds after the first request was sent, within all limits; take whichever answers."""
         sent = asyncio.Event()
 
@@ -106,13 +106,13 @@ class JudgeBackend:
                 raise RequestFailure("late", "the first reply is there")
             self.metrics.count("hedges")
 
-        first = asyncio.ensure_future(self._within_limits(prompt, patience, sent.set))
+        first = asyncio.ensure_future(self._within_limits(prompt, deadline, sent.set))
         timer = asyncio.ensure_future(is_late())
         tasks: list[asyncio.Future[Reply]] = [first]
         try:
             await asyncio.wait({first, timer}, return_when=asyncio.FIRST_COMPLETED)
             if not first.done():
-                second = self._within_limits(prompt, Deadline(patience.seconds_left), is_wanted)
+                second = self._within_limits(prompt, Deadline(deadline.seconds_left), is_wanted)
                 tasks.append(asyncio.ensure_future(second))
             waiting = set(tasks)
             while waiting:
@@ -128,7 +128,7 @@ class JudgeBackend:
             await asyncio.gather(timer, *tasks, return_exceptions=True)
 
     async def _within_limits(
-        self, prompt: JudgePrompt, patience: Deadline, on_turn: Callable[[], None] = lambda: None
+        self, prompt: JudgePrompt, deadline: Deadline, on_turn: Callable[[], None] = lambda: None
     ) -> Reply:
         """Ask once, when all limits let it, after ``on_turn``.
 
@@ -137,7 +137,7 @@ class JudgeBackend:
         guess = self.config.cost(self.endpoint, tokens_of(prompt.system + prompt.text), USUAL_OUTPUT)
         while True:
             while (seconds := self._down(self._breaker.seconds_to_probe)) > 0:
-                if not await patience.wait(min(seconds, 1.0)):
+                if not await deadline.wait(min(seconds, 1.0)):
                     raise RequestFailure("outage", f"{self.endpoint} is down, and the deadline is over")
             async with self._gate:
                 if not self.budget.reserve(guess):
@@ -150,7 +150,7 @@ class JudgeBackend:
                         self._requests.correct(one, 0)
                         self._tokens.correct(tokens, 0)
                         continue
-                    reply = await self._timed(prompt, guess, patience)
+                    reply = await self._timed(prompt, guess, deadline)
                     self._tokens.correct(tokens, reply.input_tokens + reply.output_tokens)
                     return reply
                 finally:
@@ -167,7 +167,7 @@ class JudgeBackend:
         seconds = self._held_until - time.monotonic()
         return seconds if seconds > 0 else breaker()
 
-    async def _timed(self, prompt: JudgePrompt, guess: Spent, patience: Deadline) -> Reply:
+    async def _timed(self, prompt: JudgePrompt, guess: Spent, deadline: Deadline) -> Reply:
         """Send a request; where an option of it is refused, once more without that one."""
         while True:
             request = JudgeRequest(prompt.system, prompt.text, prompt.max_tokens, self._temperature, self._schema)
@@ -184,7 +184,7 @@ class JudgeBackend:
                 elif option == "temperature":
                     self._temperature = None
             finally:
-                patience.seconds_left -= time.monotonic() - started
+                deadline.seconds_left -= time.monotonic() - started
             await self._requests.take()
 
     async def _once(self, request: JudgeRequest, guess: Spent) -> Reply:

@@ -17,7 +17,7 @@ from reward.support import events
 from reward.support.secret import hide
 
 logger = logging.getLogger(__name__)
-PATIENCE = 60.0  # seconds to wait for other writers
+BUSY_TIMEOUT = 60.0  # seconds to wait for other writers
 TABLES = """
 CREATE TABLE IF NOT EXISTS verdicts (key BLOB PRIMARY KEY, raw REAL, reason TEXT, model TEXT, day TEXT) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS spent (run TEXT PRIMARY KEY, calls INTEGER, input INTEGER, output INTEGER, money REAL);
@@ -190,7 +190,7 @@ def _open(path: Path) -> sqlite3.Connection:
 
 
 def _connect(path: Path) -> sqlite3.Connection:
-    database = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
+    database = sqlite3.connect(path, timeout=BUSY_TIMEOUT, isolation_level=None, check_same_thread=False)
     try:
         _use_wal(database)
         # A crash of the machine may lose the last verdicts, never the file.
@@ -204,7 +204,7 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 def _use_wal(database: sqlite3.Connection) -> None:
     """Change a new file to WAL mode, which SQLite refuses without waiting while another process does it."""
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + BUSY_TIMEOUT
     while True:
         try:
             database.execute("PRAGMA journal_mode = WAL")

@@ -66,7 +66,7 @@ class Gateway:
         self._warned = False
         self._in_flight: dict[bytes, asyncio.Task[JudgeAnswer]] = {}
         self._asked: dict[bytes, float] = {}  # when, of those in flight, the first one first
-        self._patience: asyncio.Task[None] | None = None
+        self._wait_reporter: asyncio.Task[None] | None = None
         self._backends = [
             JudgeBackend(endpoint, config, self.metrics, self.budget, self.cache, connect)
             for endpoint in config.endpoints
@@ -86,8 +86,8 @@ class Gateway:
             self._in_flight[key] = task
             task.add_done_callback(lambda _: self._answered(key))
             self._asked[key] = time.monotonic()
-            if self._patience is None:
-                self._patience = asyncio.ensure_future(self._tell_of_waits())
+            if self._wait_reporter is None:
+                self._wait_reporter = asyncio.ensure_future(self._tell_of_waits())
         else:
             self.metrics.count("merged")
         answer = await asyncio.shield(task)
@@ -121,8 +121,8 @@ class Gateway:
 
     async def close(self) -> None:
         """Close clients and cache."""
-        if self._patience is not None:
-            self._patience.cancel()
+        if self._wait_reporter is not None:
+            self._wait_reporter.cancel()
         try:
             for backend in self._backends:
                 await backend.close()
@@ -156,10 +156,10 @@ class Gateway:
                 return JudgeAnswer(kept.raw, "", kept.reason, cached=True)
             if number:
                 self.metrics.count("fallbacks")
-            deadline = min(self.config.deadline, outage.seconds_left)
-            patience = Deadline(deadline)
-            answer = await self._verdict(backend, question, patience)
-            outage.seconds_left -= deadline - patience.seconds_left
+            seconds = min(self.config.deadline, outage.seconds_left)
+            deadline = Deadline(seconds)
+            answer = await self._verdict(backend, question, deadline)
+            outage.seconds_left -= seconds - deadline.seconds_left
             if answer.raw is not None:
                 self.cache.put(key, Verdict(answer.raw, answer.reason), backend.endpoint.model)
                 self._warn()
@@ -170,7 +170,7 @@ class Gateway:
                 return answer
         return answer
 
-    async def _verdict(self, backend: JudgeBackend, question: Question, patience: Deadline) -> JudgeAnswer:
+    async def _verdict(self, backend: JudgeBackend, question: Question, deadline: Deadline) -> JudgeAnswer:
         """Ask one endpoint, at most ``attempts`` times in all.
 
         After a reply without a verdict, or one that was cut, it is asked once more: nothing of such a reply counts.
@@ -180,7 +180,7 @@ class Gateway:
             if attempt:
                 self.metrics.count("retries")
             try:
-                reply = await backend.ask(question, again, patience)
+                reply = await backend.ask(question, again, deadline)
             except RequestFailure as failure:
                 last = failure
                 if failure.kind == "truncated" and not again:
@@ -189,7 +189,7 @@ class Gateway:
                 if failure.kind not in RETRIED:
                     break
                 final = attempt + 1 == self.config.attempts
-                if final or not await patience.wait(pause(attempt, failure.retry_after)):
+                if final or not await deadline.wait(pause(attempt, failure.retry_after)):
                     break
                 continue
             verdict = parse(reply.text, question.scale)

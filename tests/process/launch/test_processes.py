@@ -25,7 +25,7 @@ traces.look()
 if {dies_first}:
     child.wait()
 started = time.monotonic()
-processes.end_all(traces, patience=1.0)
+processes.end_all(traces, grace=1.0)
 assert not processes.descendants()
 print(time.monotonic() - started)
 """

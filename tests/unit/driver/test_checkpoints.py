@@ -225,10 +225,10 @@ def test_a_save_that_fails_of_something_else_ends_the_run(tmp_path) -> None:
 
 def test_the_last_save_is_waited_for(tmp_path) -> None:
     frees = iter([0, 0, 100 * GIB, 100 * GIB])
-    saver = Saver(tmp_path, 2, False, {}, free=lambda root: next(frees), patience=2.0)
+    saver = Saver(tmp_path, 2, False, {}, free=lambda root: next(frees), room_timeout=2.0)
     saver.save(30, write(1000), last=True)
     assert checkpoints.steps(tmp_path) == [30]
-    saver = Saver(tmp_path, 2, False, {}, free=lambda root: 0, patience=0.2)
+    saver = Saver(tmp_path, 2, False, {}, free=lambda root: 0, room_timeout=0.2)
     with pytest.raises(DiskFullError, match=r"checkpoint of step 31 waits: .* continue with --resume"):
         saver.save(31, write(1000), last=True)
     assert checkpoints.steps(tmp_path) == [30]

@@ -18,7 +18,7 @@ AGENT_LOOPS = 8  # on a GPU machine, and as many reward loops: 500 MiB each
 
 
 def host_memory(model: ModelSize, run: RunSize) -> int:
-    """Return the peak of one machine's memory, outside its GPUs."""
+    """Return the peak of one machine's memory in bytes, outside its GPUs; with no GPU that of its ranks too."""
     replicas = max(1, (run.own_rollout or run.local_ranks) // run.tensor_parallel)
     others = OTHERS[run.device] + replicas * EACH_REPLICA[run.device] + run.samples * run.length * TOKEN
     if run.device == "cpu":
@@ -36,7 +36,10 @@ def host_memory(model: ModelSize, run: RunSize) -> int:
 
 
 def checkpoint(model: ModelSize, run: RunSize) -> int:
-    """Return the bytes of one checkpoint: float32 weights and two moments, of actor and critic."""
+    """Return the bytes of one checkpoint, of actor and critic.
+
+    Four bytes a weight in float32, and eight for AdamW's two moments (Loshchilov and Hutter 2019) of what is trained.
+    """
     if run.lora_rank:
         adapters = model.adapters(run.lora_rank)
         actor = 4 * (model.total + adapters) + 8 * adapters
@@ -46,5 +49,5 @@ def checkpoint(model: ModelSize, run: RunSize) -> int:
 
 
 def disk(model: ModelSize, run: RunSize) -> int:
-    """Return the most that a run has on disk: those kept and the one being written, then the export in float32."""
+    """Return the most bytes that a run has on disk: checkpoints kept and one in writing, then a float32 export."""
     return max((run.steps_kept + 1) * checkpoint(model, run), run.steps_kept * checkpoint(model, run) + 4 * model.total)

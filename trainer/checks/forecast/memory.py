@@ -94,7 +94,11 @@ def _states(name: str, weights: int, trained: int, busy: tuple[int, ...], run: R
 
 
 def layer_activations(model: ModelSize, dtype: int) -> int:
-    """Return the bytes that autograd keeps of one layer for a token."""
+    """Return the bytes that autograd keeps of one layer for a token; ``dtype`` is the bytes of a number.
+
+    Source: measured (this module's docstring). Korthikanti et al. 2022 (section 4.1) count a layer of GPT likewise,
+    with matrices of attention, which are not kept here.
+    """
     attention, kv = model.heads * model.head_size, model.kv_heads * model.head_size
     return (
         (8 + 4 * dtype) * model.hidden
@@ -155,7 +159,10 @@ def kv_cache(model: ModelSize, run: RunSize, device_bytes: int) -> int:
 
 
 def kv_bytes_of_token(model: ModelSize, dtype: int, tensor_parallel: int = 1) -> int:
-    """Return the bytes of keys and values of one token in all layers on one GPU of a replica."""
+    """Return the bytes of keys and values of one token in all layers on one GPU of a replica.
+
+    Two tensors a layer, of ``kv_heads`` heads of ``head_size``, which a replica's ``tensor_parallel`` GPUs share.
+    """
     return 2 * model.layers * max(1, model.kv_heads // tensor_parallel) * model.head_size * dtype
 
 

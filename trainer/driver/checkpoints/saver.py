@@ -20,7 +20,7 @@ from trainer.runs import checkpoint_config, checkpoints, stack_versions
 logger = logging.getLogger(__name__)
 GIB = 1 << 30
 RESERVE = 256 << 20  # bytes left free beside a checkpoint, for logs and rollouts
-PATIENCE = 1800.0  # seconds that the last save waits for room
+ROOM_TIMEOUT = 1800.0  # seconds that the last save waits for room on the disk
 LACKING = "checkpoint/lacking_gib"  # the metric that trainer/monitor/alarms.py looks at
 
 
@@ -42,7 +42,7 @@ class Saver:
     facts: Mapping[str, Any]
     least: int = 0
     free: Callable[[Path], int] = checkpoints.free
-    patience: float = PATIENCE
+    room_timeout: float = ROOM_TIMEOUT
     owed: bool = False  # whether a save was lost since the last one
     metrics: dict[str, float] = field(default_factory=dict)
 
@@ -63,16 +63,16 @@ class Saver:
         Return whether there was room for it.
 
         Raises:
-            DiskFullError: it is the ``last``, and there was no room for ``PATIENCE`` seconds.
+            DiskFullError: it is the ``last``, and there was no room for ``ROOM_TIMEOUT`` seconds.
         """
         self.root.mkdir(parents=True, exist_ok=True)
-        deadline = time.monotonic() + self.patience
+        deadline = time.monotonic() + self.room_timeout
         while (lacking := self._lacking() or self._write(step, write)) and last:
             text = f"checkpoint of step {step} waits: the disk of {self.root} lacks {lacking / GIB:.1f} GiB"
             if time.monotonic() >= deadline:
                 raise DiskFullError(f"{text}; free some space, then continue with --resume")
             events.warn(logger, "driver", "checkpoint_waits", f"{text}; free some", step=step)
-            time.sleep(min(30.0, self.patience / 10))
+            time.sleep(min(30.0, self.room_timeout / 10))
         self.owed = lacking > 0
         self.metrics = {LACKING: lacking / GIB} if lacking else {}
         if not lacking:

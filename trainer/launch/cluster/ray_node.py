@@ -12,7 +12,7 @@ from reward.support import redact
 from trainer.launch.root_cause import find_cause
 
 UP = "Ray runtime started"  # ray/scripts/scripts.py says so on standard output
-PATIENCE = 120.0  # seconds; a busy machine takes 20
+START_TIMEOUT = 120.0  # seconds; a busy machine takes 20
 SHOWN = 6  # lines of a log
 START_HOOK = "RAY_START_HOOK"  # env var: ``ray start`` calls the function that it names before it starts anything
 
@@ -34,12 +34,12 @@ class Node:
         Raises:
             NodeError: it has ended, or takes too long.
         """
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + START_TIMEOUT
         while UP not in self.log.read_text(encoding="utf-8", errors="replace"):
             if self.process.poll() is not None:
                 raise NodeError(f"Ray did not start: {self.last_output()}")
             if time.monotonic() > deadline:
-                raise NodeError(f"Ray did not start within {PATIENCE:.0f} s: {self.last_output()}")
+                raise NodeError(f"Ray did not start within {START_TIMEOUT:.0f} s: {self.last_output()}")
             time.sleep(0.1)
 
     @property
@@ -61,6 +61,9 @@ def without_client_server(params: Any, head: bool) -> None:
 
     ray/scripts/scripts.py sets ``ray_client_server_port = 10001`` where no port is given, and has no flag for none; it
     then calls this function with its ``RayParams``, and starts the server only where they hold a port.
+
+    Raises:
+        NodeError: they have no such port.
     """
     if not hasattr(params, "ray_client_server_port"):
         raise NodeError("this version of Ray keeps the port of its Ray Client server elsewhere")

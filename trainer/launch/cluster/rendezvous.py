@@ -68,16 +68,16 @@ class Rendezvous:
         self._admission = admission.Admission(server, self._token, self._admit, self._refuse)
         self._admission.start()
 
-    def gather(self, mine: dict[str, Any], say: Callable[[str], None], patience: float) -> None:
+    def gather(self, mine: dict[str, Any], say: Callable[[str], None], timeout: float) -> None:
         """Wait until every machine is here and is found to fit.
 
-        ``mine`` are the facts of the head node, ``patience`` in seconds.
+        ``mine`` are the facts of the head node, ``timeout`` in seconds.
 
         Raises:
             UserError: a machine is missing, is there twice, or differs.
         """
         reported, self._complete = set[int](), False
-        deadline = time.monotonic() + patience
+        deadline = time.monotonic() + timeout
         report = time.monotonic()
         with self._changed:
             while True:
@@ -94,7 +94,7 @@ class Rendezvous:
                 now = time.monotonic()
                 missing = [str(rank) for rank in range(1, self.nodes) if rank not in here]
                 if now >= deadline:
-                    raise UserError(self._missing(missing, patience))
+                    raise UserError(self._missing(missing, timeout))
                 if now >= report:
                     say(
                         f"waiting at {self.address}:{self.port} for node{'s' * (len(missing) > 1)} "
@@ -106,7 +106,7 @@ class Rendezvous:
         if faults:
             raise UserError(*faults)
 
-    def ask(self, patience: float = ANSWER, **message: Any) -> dict[int, dict[str, Any]]:
+    def ask(self, timeout: float = ANSWER, **message: Any) -> dict[int, dict[str, Any]]:
         """Send a message to every machine that is here, and to none that comes meanwhile; return the answers by rank.
 
         Raises:
@@ -116,7 +116,7 @@ class Rendezvous:
         for member in asked.values():
             member.replies = queue.Queue()  # without what came too late for the question before
             member.channel.send(**message)
-        answers, deadline = {}, time.monotonic() + patience
+        answers, deadline = {}, time.monotonic() + timeout
         for rank, member in asked.items():
             while rank not in answers:
                 try:
@@ -159,10 +159,10 @@ class Rendezvous:
         if self._admission is not None:
             self._admission.close()
 
-    def _missing(self, ranks: list[str], patience: float) -> str:
+    def _missing(self, ranks: list[str], timeout: float) -> str:
         text = (
             f"NNODES={self.nodes}: node{'s' * (len(ranks) > 1)} {', '.join(ranks)} did not come within "
-            f"{patience:.0f} s (JOIN_TIMEOUT); run the same command there with NODE_RANK={ranks[0]}, and see that "
+            f"{timeout:.0f} s (JOIN_TIMEOUT); run the same command there with NODE_RANK={ranks[0]}, and see that "
             f"{self.address}:{self.port} can be reached from there"
         )
         if self._strangers:

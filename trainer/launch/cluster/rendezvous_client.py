@@ -25,18 +25,18 @@ def connect(
     address: str,
     port: int,
     own_address: str,
-    patience: float,
+    timeout: float,
     insecure: bool = False,
     say: Callable[[str], None] | None = None,
 ) -> Channel:
-    """Return the connection to the head node, which may start up to ``patience`` seconds later.
+    """Return the connection to the head node, which may start up to ``timeout`` seconds later.
 
     ``own_address`` is this machine's address; empty, it is that of the way to the head node.
 
     Raises:
         NoHeadNodeError: it cannot be had.
     """
-    deadline, announced, longest = time.monotonic() + patience, False, SHORTEST
+    deadline, announced, longest = time.monotonic() + timeout, False, SHORTEST
     while True:
         known = "" if insecure else _token(say)
         reached = False
@@ -57,9 +57,9 @@ def connect(
             ) from None
         except (OSError, UnicodeError) as error:  # UnicodeError: of a name that can be none
             if time.monotonic() >= deadline:
-                raise NoHeadNodeError(_not_had(address, port, patience, error, reached)) from None
+                raise NoHeadNodeError(_not_had(address, port, timeout, error, reached)) from None
             if not announced and say is not None:
-                say(f"waiting for the head node at {address}:{port} (at most {patience:.0f} s, JOIN_TIMEOUT)")
+                say(f"waiting for the head node at {address}:{port} (at most {timeout:.0f} s, JOIN_TIMEOUT)")
                 announced = True
             longest = min(HANDSHAKE, 2 * longest)
             time.sleep(RETRY)
@@ -67,15 +67,15 @@ def connect(
         return Channel(connection, received)
 
 
-def _not_had(address: str, port: int, patience: float, error: Exception, reached: bool) -> str:
+def _not_had(address: str, port: int, timeout: float, error: Exception, reached: bool) -> str:
     where, why = f"MASTER_ADDR={address} MASTER_PORT={port}", getattr(error, "strerror", None) or error
     if reached:
         return (
-            f"{where}: a program answers there, but no head node within {patience:.0f} s (JOIN_TIMEOUT; {why}); see "
+            f"{where}: a program answers there, but no head node within {timeout:.0f} s (JOIN_TIMEOUT; {why}); see "
             "that no other program listens at that port, and that the head node runs"
         )
     return (
-        f"{where}: the head node was not reached within {patience:.0f} s (JOIN_TIMEOUT; {why}); start it there with "
+        f"{where}: the head node was not reached within {timeout:.0f} s (JOIN_TIMEOUT; {why}); start it there with "
         "NODE_RANK=0, and see that the port is open"
     )
 
