@@ -90,7 +90,9 @@ MARKER = re.compile(
 )
 # What the clause behind a value must not say, as it then has an answer of its own.
 CONCLUDES = re.compile(
-    r"\b(?:so|thus|therefore|hence|then|otherwise|else|gives?|giving|we (?:get|have|find|obtain|see)|get|answer"
+    r"\b(?:so|thus|therefore|hence|then|otherwise|else|i\.e|that is|namely|i\.e|that is|namely|gives?|giving"
+    r"|we (?:get|have|find"
+    r"|obtain|see)|get|answer"
     r"|finally|instead"
     r"|actually|wait|yields?|equals?|leaves?|total|overall|altogether"
     r"|in all|ways|being|means?|there (?:is|are)|(?:maximum|minimum|value) of)\b"

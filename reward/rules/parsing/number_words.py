@@ -86,8 +86,8 @@ NOTHING = re.compile(
 )
 # '..., so none are left.', '... Thus there is exactly one solution.', behind other numbers
 CONCLUDED = re.compile(
-    r"(?:(?<=[.!?\n,;)$\]])|\A)(?: ?and)? ?(?:so|thus|therefore|hence|then|leaving|leaves)\b,? ?"
-    r"([^\d.!?\n,;$\\=]{2,96})[.!]?[*\s]*\Z",
+    r"(?:(?<=[.!?\n,;)$\]])|\A)(?: ?and)? ?(?:(?:so|thus|therefore|hence|then|leaving|leaves)\b,? ?"
+    r"|(?=(?:none|nothing|no [a-z]+)\b))([^\d.!?\n,;$\\=]{2,96})[.!]?[*\s]*\Z",
     re.IGNORECASE,
 )
 COUNTS = re.compile(

@@ -19,6 +19,7 @@ MIXED = re.compile(
 INNER = r"[^()\[\]\uff08\uff09\uff3b\uff3d\n\u4e00-\u9fff]{1,48}"
 FULLWIDTH = re.compile(rf"[(\[\uff08\uff3b]({INNER}[,\uff0c]{INNER})[)\]\uff09\uff3d]")
 TO_ASCII = str.maketrans("\uff08\uff09\uff3b\uff3d\uff0c\uff0d\uff0b\uff0e", "()[],-+.")
+SIGNS = str.maketrans("\uff1d\uff0b\uff1c\uff1e", "=+<>")
 TERM = r"\d{1,12}(?:\.\d{1,12})?"
 SUM = re.compile(
     rf"(?<![\d.,=+*/^(-])(?<![-+=*/x\u00d7] )({TERM}) ?= ?({TERM}(?: ?[-+*/x\u00d7] ?{TERM}){{1,8}})[.\s*]*\Z"
@@ -42,10 +43,18 @@ REJECTED = re.compile(
     rf"|(?<=[.!;,\n]) ?{LEAD}(?:since |because |as |where |the (?:root|solution|value) )?(?P<b>{ROOT})"
     rf" (?:is|was|must be|has to be|can be)(?: [a-z]+)? {INVALID}(?P<rest_b>[^=\d\n]{{0,120}})\Z"
     rf"|[\uff0c,;\uff1b。] ?(?:其中|而|但)?(?P<c>{ROOT}) ?(?:不合|不符|不满足|应?舍|[为是]增根)[^=\d\n]{{0,24}}\Z"
+    r"|[\uff0c,;\uff1b。] ?(?:故|所以|应|因此|则|需|要)?(?:舍去|舍掉|排除)"
+    rf" ?(?P<d>{ROOT})[^=\d\n]{{0,24}}\Z"
     rf"| ?[(\uff08](?P<last>舍去?|不合[^()\uff08\uff09\d]{{0,12}}|{INVALID})[)\uff09][.。\s]*\Z",
     re.IGNORECASE,
 )
-NAME = re.compile(r"[\s$]|[a-z](?:_\{?\d\}?|[\u2080-\u2089])?=")
+# 'Since x > 0,' before 'we reject x = -3'
+SUBORDINATE = re.compile(
+    r"(?:(?<=[.!;\n\uff0c,\uff1b。$])|\A)\s*(?:(?:since|because|as|given that|but)\b|因为|由于|又|而)"
+    r"[^.!;\n。\uff1b]{0,80}\Z",
+    re.IGNORECASE,
+)
+NAME = re.compile(r"\A\$?[a-z](?:_\{?\d\}?|[\u2080-\u2089])? ?= ?|\$")
 
 
 def reworded(text: str) -> str:
@@ -56,7 +65,8 @@ def reworded(text: str) -> str:
         text = BELOW_ZERO.sub(r"-\1\2", text)
     text = MIXED.sub(r"\1 ", GROUPED.sub(lambda number: number[0].replace("_", ""), text) if "_" in text else text)
     if not text.isascii():
-        text = FULLWIDTH.sub(lambda pair: pair[0].translate(TO_ASCII), MINUS_DEGREES.sub("-", text))
+        text = MINUS_DEGREES.sub("-", text.translate(SIGNS))
+        text = FULLWIDTH.sub(lambda pair: pair[0].translate(TO_ASCII), text)
     begin = max(0, len(text) - NEAR)
     if (equal := SUM.search(text, begin)) and _value(equal[2]) == Fraction(equal[1]):
         text = text[: equal.end(1)]
@@ -82,12 +92,13 @@ def _value(formula: str) -> Fraction | None:
 
 def _accepted(text: str, rejected: re.Match[str]) -> str:
     """``text`` up to what it rejects, and without that root among those that it ends in."""
-    head = text[: rejected.start()].rstrip()
+    begin = max(0, rejected.start() - NEAR)
+    head = text[:begin] + SUBORDINATE.sub("", text[begin : rejected.start()].rstrip()).rstrip()
     roots = ROOTS.search(head, max(0, len(head) - NEAR))
     if roots is None:  # 'We discard 5 apples' rejects no root
         return text if rejected["last"] or (rejected["a"] and "=" not in rejected["a"]) else head
     values = re.findall(ROOT, roots[0])
-    root = values[-1] if rejected["last"] else rejected["a"] or rejected["b"] or rejected["c"]
+    root = values[-1] if rejected["last"] else rejected["a"] or rejected["b"] or rejected["c"] or rejected["d"]
     if rejected["a"] and "=" not in root and not any(NAME.sub("", value) == NAME.sub("", root) for value in values):
         return text
     kept = [value for value in values if NAME.sub("", value) != NAME.sub("", root)]

@@ -37,16 +37,20 @@ DENIED_BEFORE = re.compile(
 AFTER = re.compile(
     r"[\s.!*_\"]*\Z| (?:from|with|by|based on|given) (?:only )?the (?:[a-z]+ )?(?:information|data|text"
     r"|passage)\b|,? (?:not|because|since|as|rather than|instead of|and not)\b"
+    r"|, (?:of course|clearly|obviously|definitely|certainly)\b"
 )
 # 'Of the options, London is the only one'
 BEFORE = re.compile(
     r"\W*(?:(?:so|thus|hence|therefore),? )?(?:(?:of|among|out of|from) (?:all )?(?:the|these|those) (?:[a-z]+ )?"
-    r"(?:options|choices|answers|cities|countries|candidates|possibilities|alternatives)(?: (?:given|listed"
+    r"(?:two|three|four|five|six|ones|options|choices|answers|cities|countries|candidates|possibilities"
+    r"|alternatives)(?: (?:given|listed"
     r"|above))?,? )?"
     r"(?:only )?(?:(?:the|an?) )?\Z",
     re.IGNORECASE,
 )
-ONLY_VERB = re.compile(r" [a-z]{2,12}s (?!not\b|wrong\b|incorrect\b|false\b)")  # 'only London lies on the Thames'
+ONLY_VERB = re.compile(
+    r" [a-z]{2,12}s(?:[.!]| (?!not\b|wrong\b|incorrect\b|false\b))"
+)  # 'only London lies on the Thames'
 VERB = re.compile(r"[*_\"]* (?:is|are|was|were|has|have|had|does|do)(?! (?:not|wrong|incorrect|false|the wrong))\b")
 LABEL = re.compile(r"^[ \t*_(]{0,6}([A-Z])[.):\u3001\uff0e\uff1a][*_ ]", re.MULTILINE)
 
@@ -86,7 +90,7 @@ def by_words(text: str, choices: list[str]) -> str | None:
         return None
     letter, (begin, end) = said[0]
     before = BEFORE.fullmatch(sentence[:begin])
-    only = before and before[0].rstrip().endswith("only") and ONLY_VERB.match(sentence, end)
+    only = before and before[0].rstrip().lower().endswith("only") and ONLY_VERB.match(sentence, end)
     return letter if AFTER.match(sentence, end) or only or (before and VERB.match(sentence, end)) else None
 
 
