@@ -25,6 +25,7 @@ import verl  # noqa: F401  (loads the kit's plugin)
 from tensordict import TensorDict
 from torch.distributed.fsdp import fully_shard
 from torch.distributed.fsdp._fully_shard import _fsdp_param, _fsdp_param_group
+from torch.nn.functional import scaled_dot_product_attention
 from transfer_queue.utils import serial_utils
 from transformers import LlamaConfig, LlamaForCausalLM
 from verl.utils import seqlen_balancing, tensordict_utils
@@ -109,6 +110,7 @@ def model() -> None:
     )
     packing(made, ids)
     sharing(made, ids)
+    attention()
     one, several = (torch.optim.AdamW(made.parameters(), lr=1e-6, fused=fused) for fused in (True, False))
     tell("AdamW, fused", *milliseconds(several.step, one.step))
 
@@ -138,6 +140,19 @@ def packing(made: Any, ids: torch.Tensor) -> None:
 
     prefix_packing.enable_prefix_packing(made)
     tell("16 of 37 to 51 tokens, 24 of them common, packed", *milliseconds(lambda: update(made, ids), packed_update))
+
+
+def attention() -> None:
+    """SDPA of 16 sequences, forward and backward, in bfloat16 and, of the same tensors, in float32."""
+    heads = [torch.randn(16, 9, 51, 64, dtype=torch.bfloat16, requires_grad=True) for _ in range(3)]
+
+    def narrow() -> None:
+        scaled_dot_product_attention(*heads, is_causal=True).sum().backward()
+
+    def wide() -> None:
+        scaled_dot_product_attention(*(each.float() for each in heads), is_causal=True).bfloat16().sum().backward()
+
+    tell("attention in bfloat16 of 16 x 51 tokens, in float32", *milliseconds(narrow, wide))
 
 
 def sharing(made: Any, ids: torch.Tensor) -> None:

@@ -53,6 +53,24 @@ def test_each_model_says_the_same(model_type) -> None:
     same("language_model", made("language_model", model_type), batch((7, 9, 5), (4, 1, 7), common=3), 33 - 2 * 3)
 
 
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_sixteen_bits_attend_in_float32_with_no_gpu(dtype) -> None:
+    """Output and gradients are those in float32, rounded once."""
+    data = batch((7, 9, 5), (4, 1, 7), common=3)
+    row = prefix_packing.pack(data["input_ids"], data["prompts"])
+    torch.manual_seed(1)
+    heads = [torch.randn(1, count, len(row.tokens), 16, dtype=dtype) for count in (4, 2, 2)]
+
+    def of(inputs: list[torch.Tensor]) -> list[torch.Tensor]:
+        leaves = [each.requires_grad_() for each in inputs]
+        output, _ = prefix_packing.attention(torch.nn.Identity(), *leaves, None, kit_packing=row)
+        output.backward(torch.ones_like(output))
+        return [output.detach(), *(leaf.grad for leaf in leaves)]
+
+    wide = of([each.float() for each in heads])
+    torch.testing.assert_close(of(heads), [each.to(dtype) for each in wide], rtol=0, atol=0)
+
+
 @pytest.mark.parametrize("kind", OURS)
 @pytest.mark.parametrize(
     ("prompts", "responses", "common", "tokens"),

@@ -128,8 +128,13 @@ def attention(
     """Attend as transformers' SDPA attention does, which enable_prefix_packing all that is not packed.
 
     Of a packed batch ``query`` is (1, heads, T, d), ``key`` and ``value`` are (1, heads or a part of them, T, d); the
-    result is (1, T, heads, d).
+    result is (1, T, heads, d). With no GPU it is computed in float32, whatever the type of what comes and goes: torch's
+    flash backward in bfloat16 takes the CPU many times as long (tests/bench/levers.py).
     """
+    if query.device.type == "cpu" and query.dtype in varlen_attention.DTYPES:
+        wide = (heads.float() for heads in (query, key, value))
+        output, _ = attention(module, *wide, attention_mask, dropout, scaling, kit_packing, **kwargs)
+        return output.to(query.dtype), None
     if kit_packing is None:
         return sdpa_attention_forward(  # type: ignore[no-any-return]
             module, query, key, value, attention_mask, dropout=dropout, scaling=scaling, **kwargs
