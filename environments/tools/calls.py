@@ -1,6 +1,7 @@
 """Calls of the model's, made: whatever goes wrong is an answer to the model."""
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -39,7 +40,7 @@ def _make(tools: Mapping[str, Tool], call: Call) -> str:
     if tool is None:
         return f"{ERROR}there is no tool {shown(call.name, 60)}; there are: {', '.join(tools)}"
     try:
-        arguments = json.loads(call.arguments)
+        arguments = json.loads(call.arguments, parse_constant=_finite, parse_float=_finite)
     except (ValueError, RecursionError):
         return f"{ERROR}the arguments of {call.name} are no JSON"
     error = best_match(tool.arguments.iter_errors(arguments))
@@ -51,6 +52,17 @@ def _make(tools: Mapping[str, Tool], call: Call) -> str:
 
 def text_of(value: Any) -> str:
     """Return what a tool returned as the text that the model reads."""
-    if isinstance(value, str):
-        return value.encode(errors="replace").decode()
-    return json.dumps(value, ensure_ascii=False, default=str)
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    return text.encode(errors="replace").decode()
+
+
+def _finite(text: str) -> float:
+    """Return a number of JSON, which has no NaN and nothing infinite, though Python reads both.
+
+    Raises:
+        ValueError: it is none.
+    """
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(text)
+    return number
