@@ -52,11 +52,11 @@ def _split(messages: Messages) -> tuple[Messages, Messages]:
     return messages[:first], messages[first:]
 
 
-def _shorten(turns: Messages, place: int, from_left: bool, over: Callable[[Messages], int], tokenizer: Any) -> Messages:
-    """Take tokens from one side of the turn at ``place`` until ``over`` is 0 or it is empty."""
+def _shorten(turns: Messages, index: int, from_left: bool, over: Callable[[Messages], int], tokenizer: Any) -> Messages:
+    """Take tokens from one side of the turn at ``index`` until ``over`` is 0 or it is empty."""
     for _ in range(TRIES):
         excess = over(turns)
-        text = turns[place]["content"]
+        text = turns[index]["content"]
         if excess <= 0 or not text:
             return turns
         offsets = tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)["offset_mapping"]
@@ -65,8 +65,8 @@ def _shorten(turns: Messages, place: int, from_left: bool, over: Callable[[Messa
         else:
             kept = text[: offsets[len(offsets) - excess][0]] if excess < len(offsets) else ""
         turns = [*turns]
-        turns[place] = {**turns[place], "content": kept}
+        turns[index] = {**turns[index], "content": kept}
     if over(turns) > 0:
         turns = [*turns]
-        turns[place] = {**turns[place], "content": ""}
+        turns[index] = {**turns[index], "content": ""}
     return turns

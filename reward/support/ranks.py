@@ -20,7 +20,7 @@ def ranks(values: Sequence[float]) -> list[float]:
         end = start + 1  # a NaN does not equal itself
         while end < len(order) and values[order[end]] == values[order[start]]:
             end += 1
-        for place in order[start:end]:
-            result[place] = (start + 1 + end) / 2
+        for index in order[start:end]:
+            result[index] = (start + 1 + end) / 2
         start = end
     return result

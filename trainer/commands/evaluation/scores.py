@@ -72,11 +72,13 @@ def table(results: Sequence[Mapping[str, Any]]) -> list[str]:
 def episodes(results: Sequence[Mapping[str, Any]], optimum: str = "") -> list[str]:
     """Return a line with means over conversations, such as turns and calls; none where there were none."""
     names = dict.fromkeys(name for result in results for name in result if name.startswith(EPISODE))
-    held = [result for result in results if all(name in result for name in names)]
-    if not names or not held:
+    played = [result for result in results if all(name in result for name in names)]
+    if not names or not played:
         return []
-    means = [f"{name.removeprefix(EPISODE)} {sum(scores[name] for scores in held) / len(held):.3g}" for name in names]
-    return [", ".join([f"means of {len(held):,} conversations: {means[0]}", *means[1:], *filter(None, [optimum])])]
+    means = [
+        f"{name.removeprefix(EPISODE)} {sum(scores[name] for scores in played) / len(played):.3g}" for name in names
+    ]
+    return [", ".join([f"means of {len(played):,} conversations: {means[0]}", *means[1:], *filter(None, [optimum])])]
 
 
 def _cells(rows: Sequence[Mapping[str, Any]], right: bool) -> list[str]:

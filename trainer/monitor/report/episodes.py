@@ -37,13 +37,13 @@ def messages(row: Row) -> list[Message]:
 
 def of_rows(step: int, rows: Sequence[Row]) -> EpisodeStatistics | None:
     """Return the conversations among ``rows`` in numbers; None where there are none."""
-    held = [[message for message in messages(row) if message.role == MODEL] for row in rows]
-    held = [turns for turns in held if turns]
-    if not held:
+    conversations = [[message for message in messages(row) if message.role == MODEL] for row in rows]
+    conversations = [turns for turns in conversations if turns]
+    if not conversations:
         return None
-    counts = Counter(map(len, held))
-    lengths = [(turns, counts[turns] / len(held)) for turns in range(1, max(counts) + 1)]
-    earned = [[turn.reward for turn in turns] for turns in held]
+    counts = Counter(map(len, conversations))
+    lengths = [(turns, counts[turns] / len(conversations)) for turns in range(1, max(counts) + 1)]
+    earned = [[turn.reward for turn in turns] for turns in conversations]
     return EpisodeStatistics(step, lengths, [] if any(None in turns for turns in earned) else _returns(earned))
 
 

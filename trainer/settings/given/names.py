@@ -54,11 +54,11 @@ def elsewhere(language: str) -> Mapping[str, tuple[Counterpart, ...]]:
 def of_others(name: str) -> str:
     """Return what a name of other frameworks is here, in the language that is asked for; empty where none has it."""
     language = messages.language(os.environ)
-    found = elsewhere(language).get(name.replace("-", "_"), ())
+    counterparts = elsewhere(language).get(name.replace("-", "_"), ())
     something, nothing, around, between, colon = TEXTS[language]
     lines = []
-    for here in dict.fromkeys(counterpart.here for counterpart in found):
-        same = [counterpart for counterpart in found if counterpart.here == here]
+    for here in dict.fromkeys(counterpart.here for counterpart in counterparts):
+        same = [counterpart for counterpart in counterparts if counterpart.here == here]
         remarks = [
             f"{_listed(one.frameworks, language)}{colon}{one.remark}" if len(same) > 1 else one.remark
             for one in same

@@ -51,8 +51,8 @@ def of_files(root: Path, cache: Path | None = None) -> list[str]:
 
 def _digest(files: Sequence[Path]) -> str:
     """Return the hash of what the check goes by: the files, verl's and the kit's own side of it."""
-    places = [types.verl_folder() / "trainer/config/_generated_ppo_trainer.yaml", Path(values.__file__)]
-    marks = [f"{place} {place.stat().st_mtime_ns}".encode() for place in places]
+    sources = [types.verl_folder() / "trainer/config/_generated_ppo_trainer.yaml", Path(values.__file__)]
+    marks = [f"{source} {source.stat().st_mtime_ns}".encode() for source in sources]
     return hashlib.sha256(b"\0".join([*marks, *(file.read_bytes() for file in files if file.is_file())])).hexdigest()
 
 

@@ -62,8 +62,8 @@ def kind(key: str) -> Kind | None:
     """Return what a setting may hold; None where verl's own files tell."""
     if key.startswith((f"{RAY_INIT}.", f"{NODE}.")):
         return ray_arguments().get(key.rpartition(".")[2]) if key.count(".") == RAY_INIT.count(".") + 1 else None
-    found = next((kind for ending, kind in KINDS if re.search(f"(?:{ending})$", key)), None)
-    return Kind(found.names, optional=True) if found and key in NULLABLE else found
+    by_ending = next((kind for ending, kind in KINDS if re.search(f"(?:{ending})$", key)), None)
+    return Kind(by_ending.names, optional=True) if by_ending and key in NULLABLE else by_ending
 
 
 def fault(key: str, value: object) -> str:
@@ -110,5 +110,5 @@ def ray_arguments() -> Mapping[str, Kind]:
 def _nullable(annotation: ast.expr | None) -> Kind:
     if annotation is None:
         return Kind(optional=True)
-    found = field_kind(ast.AnnAssign(ast.Name("x"), annotation, None, 1), {})
-    return Kind(found.names - {"none"}, optional=True)
+    annotated = field_kind(ast.AnnAssign(ast.Name("x"), annotation, None, 1), {})
+    return Kind(annotated.names - {"none"}, optional=True)

@@ -5,7 +5,7 @@ import traceback
 from collections.abc import AsyncIterator, Coroutine, Sequence
 from typing import Any
 
-# Places in the batch, and what was returned there; a text where the call failed, its traceback: an exception of vLLM's
+# Indices in the batch, and what was returned there; a text where the call failed, its traceback: an exception of vLLM's
 # may not survive the way to another process.
 Finished = list[tuple[int, Any]]
 
@@ -14,14 +14,14 @@ async def as_finished(calls: Sequence[Coroutine[Any, Any, Any]]) -> AsyncIterato
     """Make all calls at once; yield those that have finished since the last time, until there are none left."""
     finished: asyncio.Queue[tuple[int, Any]] = asyncio.Queue()
 
-    async def make(place: int, call: Coroutine[Any, Any, Any]) -> None:
+    async def make(index: int, call: Coroutine[Any, Any, Any]) -> None:
         try:
             result = await call
         except Exception:
             result = traceback.format_exc()
-        finished.put_nowait((place, result))
+        finished.put_nowait((index, result))
 
-    tasks = [asyncio.create_task(make(place, call)) for place, call in enumerate(calls)]
+    tasks = [asyncio.create_task(make(index, call)) for index, call in enumerate(calls)]
     pending = len(tasks)
     while pending:
         group = [await finished.get()]

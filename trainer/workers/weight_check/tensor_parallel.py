@@ -48,7 +48,7 @@ def joined(module: Any, weight: torch.Tensor) -> Iterator[Piece] | None:
     sizes = [size // workers for size in getattr(module, "output_sizes", None) or ()]
     if not sizes or sum(sizes) != len(weight):
         return None
-    copies = [getattr(module, "num_kv_head_replicas", 1) if place else 1 for place in range(len(sizes))]
+    copies = [getattr(module, "num_kv_head_replicas", 1) if number else 1 for number in range(len(sizes))]
 
     def pieces() -> Iterator[Piece]:
         for rows, size, times in zip(weight.split(sizes), sizes, copies, strict=True):

@@ -21,15 +21,15 @@ class TimedPattern:
         self._pattern = pattern
 
     def __getattr__(self, name: str) -> Any:
-        """Return what the pattern has."""
-        found = getattr(self._pattern, name)
+        """Return an attribute of the pattern; what matches has the time that is left of the turn."""
+        attribute = getattr(self._pattern, name)
         if name not in MATCHING:
-            return found
+            return attribute
         deadline = _deadline.get()
         if deadline is None:
             deadline = time.monotonic() + SECONDS
             _deadline.set(deadline)
-        return partial(found, timeout=max(SHORTEST, deadline - time.monotonic()))
+        return partial(attribute, timeout=max(SHORTEST, deadline - time.monotonic()))
 
 
 def begin_turn() -> None:
