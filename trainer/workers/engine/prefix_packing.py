@@ -132,7 +132,7 @@ def attention(
     flash backward in bfloat16 takes the CPU many times as long (tests/bench/levers.py).
     """
     if query.device.type == "cpu" and query.dtype in varlen_attention.DTYPES:
-        wide = (heads.float() for heads in (query, key, value))
+        wide = query.float(), key.float(), value.float()
         output, _ = attention(module, *wide, attention_mask, dropout, scaling, kit_packing, **kwargs)
         return output.to(query.dtype), None
     if kit_packing is None:
