@@ -84,7 +84,7 @@ class Report:
             lines.append(f"data: {self.duplicates:,} training prompts are repeated")
         if self.leaks:
             are = "prompt is" if self.leaks == 1 else "prompts are"
-            lines.append(f"data: {self.leaks:,} held-out {are} trained on too; the accuracy on them says nothing")
+            lines.append(f"data: {self.leaks:,} held-out {are} trained on too; accuracy there says nothing")
         return lines
 
     def _of_sources(self, scored_by: str) -> list[str]:

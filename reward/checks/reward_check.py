@@ -24,7 +24,7 @@ from reward.rules import RULES, no_rule, number
 from reward.support.errors import GroundTruthError, RewardError, RewardFunctionError
 from reward.support.redact import redact_streams
 from reward.support.secret import scrub
-from reward.support.wording import reason, user_code_error_text
+from reward.support.wording import counted, reason, user_code_error_text
 
 # Shapes that a function of the user's may look for.
 SHAPES = ("{}", "The answer is {}", "The answer is \\boxed{{{}}}", "#### {}", "<answer>{}</answer>")
@@ -160,7 +160,7 @@ def _compare(rows: Sequence[Row], answers: Sequence[str | None], function: Funct
             continue
         keys |= dict.fromkeys(key for result in good for key in result)
         means = f"right answers score {_mean(good):.2f}, empty ones {empty:.2f}, those of other rows {shuffled:.2f}"
-        lines.append(f"{source}: {means} ({len(source_rows)} rows)")
+        lines.append(f"{source}: {means} ({counted(len(source_rows), 'row')})")
         if _mean(good) <= empty or (others and _mean(good) <= shuffled):
             findings.append(RewardFinding("extraction", f"{source}: {means}; right: {right[0][-80:]!r}"))
     return RewardCheck(tuple(findings), tuple(lines), tuple(keys), tuple(unchecked))

@@ -194,7 +194,7 @@ def test_the_report(tmp_path) -> None:
     assert found.lengths.measured == 13
     assert found.notable()[:3] == [
         "data: 3 training prompts are repeated",
-        "data: 2 held-out prompts are trained on too; the accuracy on them says nothing",
+        "data: 2 held-out prompts are trained on too; accuracy there says nothing",
         "data: 15 rows of math_reasoning, scored by math",
     ]
     short = report.report(*files, tiny.build_tokenizer(), 3)
