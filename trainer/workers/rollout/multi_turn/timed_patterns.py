@@ -27,9 +27,9 @@ class TimedPattern:
             return attribute
         deadline = _deadline.get()
         if deadline is None:
-            deadline = time.monotonic() + SECONDS
+            deadline = time.process_time() + SECONDS
             _deadline.set(deadline)
-        return partial(attribute, timeout=max(SHORTEST, deadline - time.monotonic()))
+        return partial(attribute, timeout=max(SHORTEST, deadline - time.process_time()))
 
 
 def begin_turn() -> None:
