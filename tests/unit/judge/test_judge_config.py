@@ -122,7 +122,8 @@ def test_whatever_a_field_holds_is_read_or_is_a_line_in_the_kits_words(tmp_path)
         try:
             found = getattr(load(written(tmp_path, **{name: value}), {}), name)
         except ConfigError as error:
-            starts = (f"config/api_reward_config.yaml: {name}", "timeout ")
+            tag = "config/api_reward_config.yaml: not readable: line 1: !!binary: "  # how YAML writes bytes
+            starts = (tag,) if value == b"x" else (f"config/api_reward_config.yaml: {name}", "timeout ")
             assert all(fault.startswith(starts) and len(fault) < 400 for fault in error.faults), (name, value, error)
             assert not re.search("Input should|pydantic|[{]value|[{]number|\n", str(error)), error
         else:
