@@ -1,10 +1,9 @@
-"""The tables of tests/attacks: no attack scores, every honest program does, tests of nothing are unscored."""
+"""The tables of tests/attacks: no attack scores, tests of nothing are unscored."""
 
 import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import pytest
 
@@ -14,8 +13,6 @@ from reward.rules import RULES, code_tests
 from reward.sandbox import operators
 from reward.support.errors import GroundTruthError
 from tests.attacks import (
-    honest_programs,
-    honest_python,
     programs,
     programs_of_counts,
     programs_of_data_sets,
@@ -27,6 +24,7 @@ from tests.attacks import (
     programs_of_styles,
     programs_of_values,
 )
+from tests.attacks.grade import grade
 from tests.attacks.programs import ANY_CHANGE, HANGING, NO_OUTPUT, RIGHT, TESTS, THEIR_OWN_FAULT, WRONG
 from trainer import ROOT
 
@@ -35,16 +33,9 @@ ATTACKS |= programs_of_own_errors.ATTACKS | programs_of_styles.ATTACKS | program
 ATTACKS |= programs_of_objects.ATTACKS | programs_of_gaps.ATTACKS | programs_of_counts.ATTACKS
 LED_TO = programs_of_own_errors.LED_TO | programs_of_styles.LED_TO | programs_of_gaps.LED_TO
 OWN_ERRORS = programs_of_own_errors.OWN_ERRORS | programs_of_gaps.OWN_ERRORS
-HONEST = honest_programs.HONEST | honest_python.HONEST | programs_of_data_sets.HONEST | programs_of_limits.HONEST
-HONEST |= programs_of_own_errors.HONEST | programs_of_styles.HONEST | programs_of_names.HONEST
-HONEST |= programs_of_objects.HONEST | programs_of_gaps.HONEST | programs_of_counts.HONEST
 NO_VERDICT = programs_of_gaps.NO_VERDICT | programs_of_counts.NO_VERDICT
 UNDECIDED = programs.UNDECIDED | programs_of_limits.UNDECIDED
 UNSCORED = programs.UNSCORED | programs_of_data_sets.UNSCORED
-
-
-def grade(code: str, tests: Any, extra: dict[str, Any]) -> dict[str, float]:
-    return compute_score("code", f"```python\n{code}\n```", tests, extra)
 
 
 @pytest.fixture(scope="module")
@@ -67,16 +58,6 @@ def test_an_attack_scores_0(attacked, name) -> None:
 
 def test_the_worker_lives_after_them(attacked) -> None:
     assert grade(RIGHT, TESTS, {})["score"] == 1.0
-
-
-@pytest.mark.parametrize("name", HONEST)
-def test_an_honest_program_scores_1(name) -> None:
-    code, tests, extra = HONEST[name]
-    RULES["code"].check(tests, extra)
-    RULES["code"].examine(tests, extra)
-    assert grade(code, tests, extra)["score"] == 1.0
-    nothing = grade("pass", tests, extra)
-    assert (nothing["score"], nothing["unscored"]) == (0.0, 0.0)
 
 
 @pytest.mark.parametrize("imported", ["", "from solution import f\n"])
