@@ -31,7 +31,7 @@ def test_english_unless_asked() -> None:
     [
         (("--lr", "1"), {"VENV": "/nowhere"}, "train.sh：VENV=/nowhere：没有 /nowhere/bin/python；请给一个虚拟环境"),
         (("completion", "fish"), {}, "train.sh：completion fish：只有 bash 和 zsh 的补全脚本"),
-        (("init",), {}, "train.sh：init：应该给一个文件夹"),
+        (("init",), {}, "train.sh：init：请给新项目的文件夹"),
         (
             ("--config", "no.yaml"),
             {},

@@ -131,7 +131,7 @@ def attention(
     result is (1, T, heads, d). With no GPU it is computed in float32, whatever the type of what comes and goes: torch's
     flash backward in bfloat16 takes the CPU many times as long (tests/bench/levers.py).
     """
-    if query.device.type == "cpu" and query.dtype in varlen_attention.DTYPES:
+    if query.device.type == "cpu" and query.element_size() == 2:
         wide = query.float(), key.float(), value.float()
         output, _ = attention(module, *wide, attention_mask, dropout, scaling, kit_packing, **kwargs)
         return output.to(query.dtype), None
