@@ -272,8 +272,7 @@ def score(response: str, ground_truth: Any, extra: Extra) -> float:
     """
     right, choices = expected_letter(ground_truth, extra), _choices(extra)
     letters = LETTERS[: len(choices)] or LETTERS[: max(len(USUAL), LETTERS.index(right) + 1)]
-    end = answer.tail(response)
-    end = end if end.isascii() else end.translate(FULLWIDTH)
+    end = answer.tail(response).translate(FULLWIDTH)
     end = _without_denied_texts(end, letters, choices)
     labels, correction = _labels(extra), CORRECTION.search(end[-64:])
     for place in (answer.tagged, answer.boxed, answer.stated):

@@ -566,7 +566,7 @@ ATTACKS: dict[str, Program] = {
         TESTS,
         {},
     ),
-    "mock": (
+    "mock in a value": (
         "from unittest.mock import MagicMock\ndef f(x):\n    m = MagicMock()\n    m.__eq__.return_value = True\n    m.__lt__.return_value = True\n    m.__sub__.return_value = 0\n    return m\n",
         TESTS,
         {},

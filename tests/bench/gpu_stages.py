@@ -2,8 +2,8 @@
 
     .venv/bin/python -m tests.bench.gpu_stages OUT [--only real,speed] [--gsm8k DIR] [--beside 4]
 
-Runs share the GPU, ``--beside`` at a time; what is timed runs alone, after them. OUT gets
-``table.md``, ``memory.md``, a log for each stage, and ``runs.tgz`` with the files of the runs, without weights.
+Runs share the GPU, ``--beside`` at a time; what is timed runs alone, after them. OUT gets ``table.md``, ``speed.md``,
+``memory.md``, a log for each stage, and ``runs.tgz`` with the files of the runs, without weights.
 """
 
 import argparse
@@ -185,7 +185,7 @@ def speed(walk: Walk, log: Path) -> int:
     found: dict[str, dict[str, float]] = {}
     for name, words in gpu.commands(weights, walk.out / "speed", False, 6).items():
         run = name.replace("'", "").replace(" ", "-")
-        status = walk.command(train(run, *step.WORK, *words), log, 300, **gpu.ENGINES[name])
+        status = walk.command(train(run, *step.WORK, *words), log, 480, **gpu.ENGINES[name])
         timed = [
             row for row in lines_of(run)[step.FIRST - 1 :] if "timing_s/step" in row and "timing_s/testing" not in row
         ]
@@ -201,7 +201,7 @@ def speed(walk: Walk, log: Path) -> int:
 
 def stages(options: argparse.Namespace) -> list[Stage]:
     """Return all stages in their order."""
-    smollm2 = [*SMOLLM2, *SHORT, *SHARE]
+    smollm2, lake = [*SMOLLM2, *SHORT, *SHARE], [*TINY, "--env", "frozenlake", *SHORT, *SHARE]
     gsm8k = [*SMOLLM2, "--data", f"{options.gsm8k}/train.jsonl", "--val_data", f"{options.gsm8k}/test.jsonl", *SHARE]
     long = ["--max_response_length", "256", "--batch_size", "512", "--mini_batch_size", "128", "--kl_coef", "0.002"]
     long += ["--total_steps", "80", "--test_freq", "20", "--save_freq", "20"]
@@ -213,13 +213,7 @@ def stages(options: argparse.Namespace) -> list[Stage]:
         Stage("lora", [train("lora", *smollm2, "--lora_rank", "16")], 480, True, "lora"),
         Stage("offload", [train("offload", *smollm2, "--offload", "all")], 480, True, "offload"),
         Stage("tiny", [train("tiny", *TINY, "--total_steps", "30", *SHARE)], 480, True, "tiny"),
-        Stage(
-            "environment",
-            [train("environment", *TINY, "--env", "frozenlake", *SHORT, *SHARE)],
-            300,
-            True,
-            "environment",
-        ),
+        Stage("environment", [train("environment", *lake)], 480, True, "environment"),
         Stage("composite", composite, 480, True, "composite"),
         Stage("speed", speed, 600),
     ]

@@ -15,6 +15,9 @@ from trainer.runs.folders import Run
 from trainer.settings.settings import Settings
 from trainer.workers import loopback
 
+# FlashInfer's top-k and top-p are compiled by nvcc at their first use, and a machine with a driver alone has none: vLLM
+# then ends at the first sample. Its own need no compiler.
+SAMPLER = "VLLM_USE_FLASHINFER_SAMPLER"
 # A library that vLLM imports sets the root logger to this, else to ERROR: what the kit warns of would reach no log.
 WARNINGS = {"SAGEMAKER_CONTAINER_LOG_LEVEL": "WARNING"}
 
@@ -42,11 +45,6 @@ def _ray_token(settings: Settings, secret: str) -> dict[str, str]:
     if token.MODE not in os.environ:  # a client that says nothing has none
         return token.mode(insecure or not token.find(os.environ))
     return {}
-
-
-# FlashInfer's top-k and top-p are compiled by nvcc at their first use, and a machine with a driver alone has none: vLLM
-# then ends at the first sample. Its own need no compiler.
-SAMPLER = "VLLM_USE_FLASHINFER_SAMPLER"
 
 
 def of_engine(settings: Settings, run: Run, tmp: Path) -> dict[str, str]:

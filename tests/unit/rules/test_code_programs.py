@@ -12,30 +12,13 @@ from reward.entry import compute_score
 from reward.rules import RULES, code_tests
 from reward.sandbox import operators
 from reward.support.errors import GroundTruthError
-from tests.attacks import (
-    programs,
-    programs_of_counts,
-    programs_of_data_sets,
-    programs_of_gaps,
-    programs_of_limits,
-    programs_of_names,
-    programs_of_objects,
-    programs_of_own_errors,
-    programs_of_styles,
-    programs_of_values,
-)
-from tests.attacks.grade import grade
+from tests.attacks import programs_of_own_errors, programs_of_styles
 from tests.attacks.programs import ANY_CHANGE, HANGING, NO_OUTPUT, RIGHT, TESTS, THEIR_OWN_FAULT, WRONG
+from tests.attacks.tables import grade, table
 from trainer import ROOT
 
-ATTACKS = programs.ATTACKS | programs_of_data_sets.ATTACKS | programs_of_values.ATTACKS | programs_of_limits.ATTACKS
-ATTACKS |= programs_of_own_errors.ATTACKS | programs_of_styles.ATTACKS | programs_of_names.ATTACKS
-ATTACKS |= programs_of_objects.ATTACKS | programs_of_gaps.ATTACKS | programs_of_counts.ATTACKS
-LED_TO = programs_of_own_errors.LED_TO | programs_of_styles.LED_TO | programs_of_gaps.LED_TO
-OWN_ERRORS = programs_of_own_errors.OWN_ERRORS | programs_of_gaps.OWN_ERRORS
-NO_VERDICT = programs_of_gaps.NO_VERDICT | programs_of_counts.NO_VERDICT
-UNDECIDED = programs.UNDECIDED | programs_of_limits.UNDECIDED
-UNSCORED = programs.UNSCORED | programs_of_data_sets.UNSCORED
+ATTACKS, LED_TO, OWN_ERRORS = table("ATTACKS"), table("LED_TO"), table("OWN_ERRORS")
+NO_VERDICT, UNDECIDED, UNSCORED = table("NO_VERDICT"), table("UNDECIDED"), table("UNSCORED")
 
 
 @pytest.fixture(scope="module")

@@ -3,23 +3,9 @@
 import pytest
 
 from reward.rules import RULES
-from tests.attacks import (
-    honest_programs,
-    honest_python,
-    programs_of_counts,
-    programs_of_data_sets,
-    programs_of_gaps,
-    programs_of_limits,
-    programs_of_names,
-    programs_of_objects,
-    programs_of_own_errors,
-    programs_of_styles,
-)
-from tests.attacks.grade import grade
+from tests.attacks.tables import grade, table
 
-HONEST = honest_programs.HONEST | honest_python.HONEST | programs_of_data_sets.HONEST | programs_of_limits.HONEST
-HONEST |= programs_of_own_errors.HONEST | programs_of_styles.HONEST | programs_of_names.HONEST
-HONEST |= programs_of_objects.HONEST | programs_of_gaps.HONEST | programs_of_counts.HONEST
+HONEST = table("HONEST")
 
 
 @pytest.mark.parametrize("name", HONEST)
