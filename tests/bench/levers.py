@@ -60,7 +60,7 @@ def messages() -> None:
     body = {"data": {name: [torch.arange(3 + row % 9) for row in range(ROWS)] for name in "abcdefgh"}}
 
     def without() -> list[Any]:
-        with mock.patch.object(queue_columns, "joined", lambda message: message):
+        with mock.patch.object(queue_columns, "coalesce_tensors", lambda message: message):
             return list(serial_utils.encode(body))
 
     one, many = serial_utils.encode(body), without()
