@@ -40,7 +40,7 @@ AS_ON_GPUS = (
 )
 
 
-@pytest.mark.usefixtures("both_stacks")  # which the tests with the lock for the CPU have no time for in CI
+@pytest.mark.usefixtures("both_stacks")  # not in the tests with the lock for the CPU
 def test_two_ranks_with_lora_and_the_settings_of_gpus(output) -> None:
     """Two engines of vLLM, each idle while the other works and while the ranks update."""
     run = ("--run_name", "two", "--n_gpus", "2", "--lora_rank", "8", "--total_steps", "2", *AS_ON_GPUS)
