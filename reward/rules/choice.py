@@ -10,7 +10,7 @@ from typing import Any
 
 from reward.rules import rule
 from reward.rules.parsing import answer, refusal
-from reward.rules.parsing.choices import prose
+from reward.rules.parsing.choices import ordinals, prose
 from reward.rules.parsing.choices.confirmed import asserted, by_verdicts, confirmed
 from reward.rules.parsing.choices.denied import DENIED, without_denied
 from reward.rules.parsing.choices.letters import (
@@ -42,7 +42,8 @@ OPENING = LetterPattern(
 CORRECTION = re.compile(
     r"(?:\A|[.!?,;\n])\s{0,9}(?:oh,? |hmm,? |no,? )?(?:wait|actually|correction|scratch that|on second thought|no)\b"
     r"[^\w\n]{1,4}"
-    r"(?:no[,.] |actually,? )?(?:(?:it's|it is|it should be|i mean|i meant|make it|option) )?([^\n]{0,8})\Z",
+    r"(?:no[,.] |actually,? |[^\n:.;]{1,24}: )?(?:(?:it's|it is|it should be|i mean|i meant|make it"
+    r"|option) )?([^\n]{0,8})\Z",
     re.IGNORECASE,
 )
 # A choice with its full stop, which is no end of a sentence: 'A) Paris. is wrong'.
@@ -76,8 +77,7 @@ NO_ANSWER = re.compile(
 )
 # There such words are a choice's own: 'C) It cannot be determined', 'D, none of the above'.
 NEXT_TO_LETTER = re.compile(r"[)\]*]*[).:][^.!?\n]{0,200}|[\W_]{0,8}(?:is |that is |i\.e\., )?\W{0,4}")
-SHORT = 2  # words of a response that is a statement as a whole ('Figure B')
-MARK = re.compile("[\u00d7\u221a]")  # a verdict on each letter
+MARK, SHORT = re.compile("[\u00d7\u221a]"), 2  # a verdict on each letter; words of a statement ('Figure B')
 ANY_LETTER = re.compile(r"(?<![A-Za-z0-9])[A-Z](?![A-Za-z0-9])")
 CHOSEN = LetterPattern(r"(?:[故应應]?[选選]择?|选项|選項)[^A-Za-z\n]{0,4}(?=[A-J](?![A-Za-z]))")
 MARKUP = re.compile(r"\\(?:text|mathrm|mathbf|textbf|mbox|boldsymbol|bf|rm)(?![A-Za-z])|[{}$*_`\"\u201c\u201d]+")
@@ -273,7 +273,7 @@ def score(response: str, ground_truth: Any, extra: Extra) -> float:
     right, choices = expected_letter(ground_truth, extra), _choices(extra)
     letters = LETTERS[: len(choices)] or LETTERS[: max(len(USUAL), LETTERS.index(right) + 1)]
     end = answer.tail(response).translate(FULLWIDTH)
-    end = _without_denied_texts(end, letters, choices)
+    end = _without_denied_texts(ordinals.lettered(end, letters, choices), letters, choices)
     labels, correction = _labels(extra), CORRECTION.search(end[-64:])
     for place in (answer.tagged, answer.boxed, answer.stated):
         text = place(end)

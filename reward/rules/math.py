@@ -43,7 +43,7 @@ COUNTED = re.compile(
     r"(?:(?!(?:.* )?(?:not|or|and|than|least|most|up|between|from|no|nor|either|neither|half"
     r"|twice)\b)(?:[A-Za-z',]{1,16} ){0,8}"
     r"(?:is|are|was|were|has|have|had|be|equals|gets?|takes?|needs?|costs?|about|approximately|roughly|around"
-    r"|exactly|only)"
+    r"|exactly|only|(?:total|sum|result|value|area|volume|length|perimeter|part [a-h]|[a-h]|i{1,3}):)"
     rf" (?=[\d\\-]))?(?P<number>(?:-?\d|\\).*?[\d}})]|\d)(?: {NOT_A_UNIT}[a-z]{{3,20}})?"
     rf"(?: (?:of|per|for|in|to) (?:(?:the|each|every|a|an) )?{NOT_A_UNIT}[a-z]{{2,20}}(?: [a-z]{{2,20}})?)?\.?",
     re.IGNORECASE,

@@ -56,7 +56,8 @@ RULED_OUT = re.compile(
 )
 SCALES = {"dozen": 12, "hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9, "trillion": 10**12}
 SCALE = re.compile(rf"[\s*$}}]{{0,4}}(?:\\text\{{ ?)?({'|'.join(SCALES)})s?\b", re.IGNORECASE)
-THOUSANDS = re.compile(r"k(?![\w/\u00b2\u00b3^])")  # 70k, never 70 K
+# 70k, never 70 K; 70K may be kelvins and 5M metres as well
+MULTIPLE = re.compile(r"([kKM])(?![\w/\u00b2\u00b3^])")
 BOLD = re.compile(r"\*\*([^*\n]{1,64})\*\*")
 AMOUNT = re.compile(r"[$\u20ac\u00a3]?-?\d[\d.,]*%?(?: [A-Za-z]{1,20}){0,3}[.!]?")
 WORD_BEFORE = re.compile(r"[A-Za-z]{2} \Z(?<!\bfor )(?<!\bof )(?<!\bstep )(?<!\bin )(?<!\bafter )", re.IGNORECASE)
@@ -150,8 +151,9 @@ def emphasised(text: str) -> str | None:
 def scaled(number: str, rest: str) -> tuple[str, ...]:
     """Return a number, and it times the scale that ``rest`` begins with."""
     scale = SCALE.match(rest)
-    if THOUSANDS.match(rest) and "/" not in number and len(number) <= DIGITS:
-        return (f"{Decimal(number) * 1000:f}",)
+    if (multiple := MULTIPLE.match(rest)) and "/" not in number and len(number) <= DIGITS:
+        times = f"{Decimal(number) * (10**6 if multiple[1] == 'M' else 1000):f}"
+        return (times,) if multiple[1] == "k" else (times, number)
     if scale is None or "/" in number or len(number) > DIGITS:
         return (number,)
     return number, f"{Decimal(number) * SCALES[scale[1].lower()]:f}"

@@ -16,7 +16,7 @@ SENTENCE = re.compile(r"(?<=[.!?]) +(?=[A-Z])")
 SENTENCE_OF_FORMULAS = re.compile(r"(?:(?<=[.!?])|(?<=[.!?]\$)|(?<=[.!?]\$\$)|(?<=\\\])) *(?=[A-Z][a-z])")
 IN_BRACKETS = re.compile(r"(?<=[A-Za-z.,%\d]) \((?=[^()]*\d)[^()]*\)")
 PREPOSITION = (
-    r"\b(?:in|for|of|after|at|to|from|on|over|per|within|during|by|with|around|through|before|than|because|every"
+    r"\b(?:in|for|of|among|after|at|to|from|on|over|per|within|during|by|with|around|through|before|than|because|every"
     r"|each|if"
     r"|when|until)\b"
 )
@@ -28,7 +28,8 @@ NO_SUBJECT = re.compile(
 )
 REASON = re.compile(
     r"(?<=[\w%)]),? (?:because|since|round(?:ing|ed) (?:up |down |off )?from|versus|vs|compared (?:to|with)"
-    r"|as opposed to|instead of|rather than|up from|down from)\b"
+    r"|as opposed to|instead of|rather than|up from|down from"
+    r"|(?:in|ex)cluding(?![^=]*(?:[=$]|, \d|\b(?:is|are|was|were|comes|which|pays?|totals?|he|she|they|it)\b)))\b"
     r"|(?<=\w), which (?:is|was|are|were|will be) (?:(?:exactly|only|just) )?(?:\S{1,12}(?: [a-z]+)? (?:more|less|fewer"
     r"|times|higher|lower|greater|larger|smaller|better|worse|older|younger)(?: than| as)?|(?:twice|thrice|half) as)\b"
     r"|(?<=\w),(?= \$?\d[\d,.]* of (?:which|whom|them)\b)"
@@ -41,6 +42,12 @@ PARTS = re.compile(r"(?:: |, (?:of which |namely |including )?|; )(?=\$?\d)")
 OR = re.compile(r"\d[^\d=.!?]*\bor (?!more\b|less\b|fewer\b|so\b)[^=]*\d")
 # '12 200-kilobyte videos', '10 $10 bills', '26 years old 10 years from now': the second number only says which or when.
 KIND = re.compile(r"(?<=\d )(?:more )?(?:\d+(?= ?-[a-z]{2})|\$\d+(?= (?:bill|coin|note)))")
+# 'in 2nd place', 'came 2nd': which, and not how many.
+PLACE = re.compile(
+    r"(?:\bin )?\b\d{1,3}(?:st|nd|rd|th) (?:place|grade|floor|street|avenue|birthday)\b"
+    r"|\b(?:came|finish(?:es|ed)|placed|ranked) \d{1,3}(?:st|nd|rd|th)\b",
+    re.IGNORECASE,
+)
 WHEN = re.compile(
     r"(?<=[a-z]) (?:in )?\d+ (?:years?|months?|weeks?|days?|hours?) (?:from now|later|ago|earlier|hence)\b"
 )
@@ -149,8 +156,10 @@ def main_part(text: str) -> str:
     if subject := SUBJECT.match(sentence):
         return subject[1]
     sentence = KIND.sub("", answer.ROUNDED.sub("", sentence))
-    dated = WHEN.sub("", sentence)
-    sentence = main_clause(dated if number.UP_TO_LAST_DIGIT.match(dated) else sentence)
+    for aside in (PLACE, WHEN):
+        without = aside.sub("", sentence)
+        sentence = without if number.UP_TO_LAST_DIGIT.match(without) else sentence
+    sentence = main_clause(sentence)
     reason = REASON.search(sentence)
     if reason and number.UP_TO_LAST_DIGIT.match(sentence, 0, reason.start()):
         sentence = sentence[: reason.start()]

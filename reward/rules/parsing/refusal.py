@@ -6,7 +6,7 @@ REFUSAL = re.compile(
     r"\b(?:can(?:no|['\u2019])t|cannot|can not|unable to|impossible to|not possible to) (?:be )?"
     r"(?:accurately |definitively |confidently )?"
     r"(?:answer|determine|solve|calculate|tell|compute|count|find|help|provide|assist)"
-    r"|\b(?:not|n't|n\u2019t|in)[ -]?(?:(?:give|provide|contain|have|include) )?"
+    r"|(?:\b(?:not|in)|n['\u2019]t)[ -]?(?:(?:give|provide|contain|have|include) )?"
     r"(?:enough|sufficient) (?:information|data|detail)"
     r"|\b(?:don['\u2019]t|do not) know\b|\bno idea\b"
     r"|无法(?:确定|回答|计算|解答|得出|求)|不(?:知道|清楚|会[做解算答])|信息不足|条件不足",
@@ -15,11 +15,12 @@ REFUSAL = re.compile(
 # 'I can't solve it exactly, but it is about 5' concludes, 'I can't solve it, but 5 appears' does not.
 CONCLUDED = re.compile(
     r"=|\banswers? ?(?:[:\uff1a]|(?:is|are|was|would|must|should|could)\b)"
-    r"|\b(?:so|thus|therefore|hence|if|then|approximately|about|probably|maybe|assum\w*|guess\w*|estimat\w*"
-    r"|think|believe|say|gives?|equals?|left with)\b"
+    r"|\b(?:so|thus|therefore|hence|if|then|approximately|probably|maybe|assum\w*|guess\w*|estimat\w*"
+    r"|think|believe|(?<!to )say|gives?|equals?|left with)\b"
+    r"|(?<!question )\babout\b(?! (?:the|this|that|these|those|his|her|their|its|how|what)\b)"
     r"|\b(?<!whether )(?<!if )(?:it|that|this|which|[a-z]|(?:the|his|her|their|its|my) (?:[a-z]+ ){1,4})"
     r"(?:['\u2019]s| ?(?:is|are|was|were|must be|would be|should be|will be))(?! (?:in|on|not|only)\b)"
-    r"|所以|因此|假设|如果|答案|应该?是|大约|大概|估计|[猜得为]",
+    r"|所以|因此|假设|如果|答案(?![\uff0c,。的])|应该?是|大约|大概|估计|[猜得]|(?<!因)为",
     re.IGNORECASE,
 )
 

@@ -15,6 +15,13 @@ GROUPED = re.compile(r"(?<![\w.])\d{1,3}(?:_\d{3})+(?![\w])")  # 1_000_000, as i
 MIXED = re.compile(
     r"(?<![\d/.,-])(\d{1,3})-(?=(?:1/[2348]|2/3|3/4)(?: (?!is\b|are\b|and\b|or\b|to\b)[a-z]{3}|-[a-z]{3}))"
 )
+# '1 and a half hours', '2 and 1/2 cups'
+AND_A_PART = re.compile(
+    r"(?<![\d/.,-])(\d{1,3}) and (?:(?:a|one) (?P<word>half|third|quarter|fourth)"
+    r"|(?P<part>1/[2348]|2/3|3/4)(?= [a-z]{3}))"
+    r"(?![\w/]| of\b)"
+)
+PARTS = {"half": "1/2", "third": "1/3", "quarter": "1/4", "fourth": "1/4"}
 # A pair in full-width signs, as Chinese prose has it: '（1，2）'.
 INNER = r"[^()\[\]\uff08\uff09\uff3b\uff3d\n\u4e00-\u9fff]{1,48}"
 FULLWIDTH = re.compile(rf"[(\[\uff08\uff3b]({INNER}[,\uff0c]{INNER})[)\]\uff09\uff3d]")
@@ -63,6 +70,8 @@ def reworded(text: str) -> str:
         text = CENTS.sub(lambda amount: f"${amount[1]}.{amount[2]:0>2}", text)
     if " below " in text:
         text = BELOW_ZERO.sub(r"-\1\2", text)
+    if " and " in text:
+        text = AND_A_PART.sub(lambda mixed: f"{mixed[1]} {mixed['part'] or PARTS[mixed['word']]}", text)
     text = MIXED.sub(r"\1 ", GROUPED.sub(lambda number: number[0].replace("_", ""), text) if "_" in text else text)
     if not text.isascii():
         text = MINUS_DEGREES.sub("-", text.translate(SIGNS))
