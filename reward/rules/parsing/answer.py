@@ -105,7 +105,7 @@ REVISED = re.compile(
 ASIDE = re.compile(
     r"[,;\uff0c\uff1b]? \(?(?:because|since|rather than|instead of|as opposed to)\b"
     r"|(?:[,;\uff0c\uff1b] ?| \()(?:and |but )?(?:not|so|as|which|who|whose|where|therefore|thus|hence|given|giving)\b"
-    r"|(?:[,;] ?| \()(?:i\.e\.|that is,|in other words,|equivalently\b)|,? or,? equivalently\b"
+    r"|(?:[,;] ?| \()(?:i\.e\.|that is,|in other words,|(?:or,? )?equivalently\b)|,? or,? equivalently\b"
     r"|[,;\uff0c\uff1b]? ?(?:而不是|而非|不是|并非|因为|由于|所以)",
     re.IGNORECASE,
 )
