@@ -117,6 +117,8 @@ def _guard_values(plan: Plan, job: dict[str, Any], link: Link) -> None:
     evaluation.restrict_files_and_pickles(link)
     if any(name.split(".")[0] in ("np", "numpy") for name in plan.modules | plan.asked):
         arrays.guard_functions()
+    if "approx" in plan.mentioned:
+        arrays.guard_approx()
 
 
 def _verify(link: Link, plan: Plan, job: dict[str, Any], checks: int, names: set[str], code: dict[str, Any]) -> None:
