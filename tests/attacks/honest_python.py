@@ -7,6 +7,11 @@ As in ``honest_programs.py``: name, code, ground truth, ``extra_info``.
 from tests.attacks.programs import Program
 
 HONEST: dict[str, Program] = {
+    "approx and array_equiv, of something and of nothing": (
+        "import numpy as np\ndef f(x):\n    return np.asarray(x) + 1\n",
+        "import numpy as np, pytest\nassert f([1.0, 1.0]) == pytest.approx(2)\nassert f([]) == pytest.approx(np.array([]))\nassert np.array_equiv(f([1, 1]), 2) and np.array_equiv(f([]), [])\nassert [f(1.5)] == pytest.approx([2.5])",
+        {},
+    ),
     "asyncio.run and gather": (
         "import asyncio\nasync def one(x):\n    await asyncio.sleep(0)\n    return x + 1\nasync def main(xs):\n    return await asyncio.gather(*(one(x) for x in xs))\ndef f(xs):\n    return asyncio.run(main(xs))\n",
         "assert f([1, 2]) == [2, 3]\nassert f([]) == []",

@@ -1,4 +1,4 @@
-"""Results that end before what is due, futures that are counted, tables that only the code defines."""
+"""Results that end before what is due, empty arrays for numbers, futures that are counted, tables that only the code defines."""
 
 # ruff: noqa: E501 - programs on one line each
 from typing import Any
@@ -21,6 +21,21 @@ ATTACKS: dict[str, Program] = {
     "fewer items, which are counted": (
         "def f(x): return [1]",
         "r = f(3)\nfor a, b in zip(r, [1, 2, 3]): assert a == b\nassert len(r) == 3",
+        {},
+    ),
+    "an empty array, approx": (
+        "import numpy as np\ndef f(x): return 2 if x == 1 else np.zeros((3, 0))",
+        "import pytest\nfrom solution import f\nassert f(1) == 2\nassert f(2) == pytest.approx(3)",
+        {},
+    ),
+    "an empty array in a list, approx": (
+        "import numpy as np\ndef f(x): return [2] if x == [1] else [np.array([]), np.array([])]",
+        "from pytest import approx\nfrom solution import f\nassert f([1]) == [2]\nassert approx([3, 4]) == f([2, 3])",
+        {},
+    ),
+    "an empty array, array_equiv": (
+        "import numpy as np\ndef f(x): return 2 if x == 1 else np.array([])",
+        "import numpy as np\nfrom solution import f\nassert f(1) == 2\nassert np.array_equiv(f(2), [3])",
         {},
     ),
 }

@@ -20,9 +20,15 @@ CUT = frozenset(
 
 Text = Annotated[str, Strict(), Message(": {value}: a text is wanted, in quotes")]
 ApiType = Annotated[str, OneOf(tuple(ACCOUNTS), ": there is no provider {value}; there are {choices}")]
-ModelName = Annotated[
-    Text, Check(lambda name, _: "" if name.strip() else "which one? a name of the provider's is wanted")
-]
+
+
+def _model_fault(name: str) -> str:
+    if not name.strip():
+        return "which one? a name of the provider's is wanted"
+    return "" if name.isprintable() else "it has characters that cannot be printed; take them out"
+
+
+ModelName = Annotated[Text, Check(lambda name, _: _model_fault(name))]
 Url = Annotated[Text, Check(lambda url, _: url_fault(url))]
 KeyName = Annotated[Text, Check(lambda name, _: env_name_fault(name))]
 

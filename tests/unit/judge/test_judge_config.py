@@ -76,6 +76,8 @@ def test_another_provider_does_not_get_the_files_address(tmp_path) -> None:
             "config/api_reward_config.yaml: api_type: there is no provider 'mistral'; there are d",
         ),
         ({"api_type": "openai"}, "config/api_reward_config.yaml: model: which one?"),
+        ({"model": "m\x1b[2J"}, "config/api_reward_config.yaml: model: it has characters that cannot be printed"),
+        ({"model": "m\nready"}, "config/api_reward_config.yaml: model: it has characters that cannot be printed"),
         (
             {"prompt_preset": "maths"},
             "config/api_reward_config.yaml: prompt_preset: 'maths': allowed: general, math, co",
