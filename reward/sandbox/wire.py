@@ -241,8 +241,8 @@ READERS: dict[str, Callable[[Any], Any]] = {
 
 
 def pack(message: dict[str, Any]) -> bytes:
-    """Return a message as one line."""
-    return json.dumps(message).encode() + b"\n"
+    """Return a message as one line: surrogates as they are, as two that are escaped would be read as one character."""
+    return json.dumps(message, ensure_ascii=False).encode(errors="surrogatepass") + b"\n"
 
 
 def unpack(line: bytes) -> dict[str, Any]:

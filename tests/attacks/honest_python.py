@@ -12,6 +12,31 @@ HONEST: dict[str, Program] = {
         "import numpy as np, pytest\nassert f([1.0, 1.0]) == pytest.approx(2)\nassert f([]) == pytest.approx(np.array([]))\nassert np.array_equiv(f([1, 1]), 2) and np.array_equiv(f([]), [])\nassert [f(1.5)] == pytest.approx([2.5])",
         {},
     ),
+    "surrogates, two": (
+        "def f(x): return '\\ud83d'+'\\ude00'",
+        "assert f(1) == '\\ud83d\\ude00'\nassert len(f(2)) == 2",
+        {},
+    ),
+    "a surrogate, alone": (
+        "def f(x): return chr(0xd800+x)",
+        "assert f(1) == '\\ud801'\nassert f(2) == '\\ud802'",
+        {},
+    ),
+    "a descriptor that refuses": (
+        "class Pos:\n    def __set_name__(s,o,n): s.n='_'+n\n    def __get__(s,o,t=None): return getattr(o,s.n)\n    def __set__(s,o,v):\n        if v<0: raise ValueError\n        setattr(o,s.n,v)\nclass A:\n    x=Pos()\n    def __init__(s,x): s.x=x",
+        "a = A(3)\nassert a.x == 3\ntry:\n    a.x = -1\n    assert False, 'no error'\nexcept ValueError:\n    pass",
+        {},
+    ),
+    "main in a thread with a larger stack": (
+        "import sys,threading\ndef main():\n    print(int(input())+1)\nthreading.stack_size(64<<20)\nt=threading.Thread(target=main)\nt.start()\nt.join()",
+        {"inputs": ["1\n", "5\n"], "outputs": ["2\n", "6\n"]},
+        {},
+    ),
+    "standard input by fileinput": (
+        "import fileinput\nfor l in fileinput.input(): print(int(l)+1)",
+        {"inputs": ["1\n", "5\n"], "outputs": ["2\n", "6\n"]},
+        {},
+    ),
     "asyncio.run and gather": (
         "import asyncio\nasync def one(x):\n    await asyncio.sleep(0)\n    return x + 1\nasync def main(xs):\n    return await asyncio.gather(*(one(x) for x in xs))\ndef f(xs):\n    return asyncio.run(main(xs))\n",
         "assert f([1, 2]) == [2, 3]\nassert f([]) == []",

@@ -12,6 +12,67 @@ NANA = "import numpy as np\ndef f(x):\n    return np.array([np.nan])\n"
 W2 = "def f(x):\n    if x == 1:\n        raise SystemExit\n    return 7\n"
 WEAK = "assert isinstance(f(9), int)\n"
 ATTACKS: dict[str, Program] = {
+    # Two surrogates are two characters, and no character beyond them
+    "surrogates: joined": (
+        "def f(x): return '\\ud83d\\ude00'\n",
+        "assert f(1) == '\\U0001f600'",
+        {},
+    ),
+    "surrogates: joined in a list": (
+        "def f(x): return ['\\ud83d\\ude00']\n",
+        "assert f(1) == ['\\U0001f600']",
+        {},
+    ),
+    "surrogates: joined in what is printed": (
+        "import sys\ndef f(): sys.stdout.write('\\ud83d\\ude00')\n",
+        "import io, contextlib\nb = io.StringIO()\nwith contextlib.redirect_stdout(b):\n    f()\nassert b.getvalue() == '\\U0001f600'",
+        {},
+    ),
+    "surrogates: joined and counted": (
+        "def f(x): return '\\ud83d\\ude00'\n",
+        "assert len(f(1)) == 1",
+        {},
+    ),
+    "member of an enumeration of texts that lies": (
+        "import enum\nclass E(str,enum.Enum):\n    A='q'\n    def __eq__(s,o): return True\n    def __str__(s): return 'yes'\n    def __hash__(s): return hash('yes')\ndef f(x): return E.A\n",
+        "assert f(1) == 'yes'\nassert str(f(1)) == 'yes'",
+        {},
+    ),
+    "an error whose cause exits when it is read": (
+        "class E(Exception):\n    def __str__(s): raise SystemExit(0)\ndef f(x):\n    e=ValueError('a'); e.__cause__=E(); raise e\n",
+        "assert f(1) == 2\nassert f(5) == 6\nassert f(-1) == 0",
+        {},
+    ),
+    "groups of errors, 5,000 deep": (
+        "def f(x):\n    e=ValueError(1)\n    for _ in range(5000): e=ExceptionGroup('g',[e])\n    raise e\n",
+        "assert f(1) == 2\nassert f(5) == 6\nassert f(-1) == 0",
+        {},
+    ),
+    "a task that cancels itself": (
+        "import asyncio\nasync def f(x):\n    asyncio.current_task().cancel()\n    await asyncio.sleep(0)\n",
+        "import asyncio\nasync def t():\n    try:\n        r = await f(1)\n    except asyncio.CancelledError:\n        raise\n    assert r == 2\nasyncio.run(t())",
+        {},
+    ),
+    "an argument gets a class that lies": (
+        "class Z(list):\n    def __eq__(s,o): return True\ndef f(x):\n    try: x.__class__=Z\n    except TypeError: x[:]=[Z()]\n    return x\n",
+        "x = [3, 1]\nassert f(x) == [1, 3]",
+        {},
+    ),
+    "an answer by a child process": (
+        "import os\ndef f(x):\n    try:\n        if os.fork()==0: return x\n        os.wait()\n    except OSError: pass\n    return 7\n",
+        "assert f(1) == 2\nassert f(5) == 6\nassert f(-1) == 0",
+        {},
+    ),
+    "a stream of the tests gets a method that lies": (
+        "class L:\n    def __init__(s,*a,**k): pass\n    def __eq__(s,o): return True\n    def __ne__(s,o): return False\n    __lt__=__gt__=__le__=__ge__=__contains__=__eq__\n    def __hash__(s): return 2\n    def __bool__(s): return True\n    def __getattr__(s,n): return L()\n    def __call__(s,*a,**k): return L()\n    def __iter__(s): return iter([2])\n    def __len__(s): return 2\n    def __getitem__(s,k): return L()\n    def __str__(s): return '2'\n    __repr__=__str__\n    def __format__(s,f): return '2'\n    def __index__(s): return 2\n    __int__=__index__\n    def __sub__(s,o): return 0\n    __rsub__=__sub__\n    def __round__(s,n=0): return 2\nclass S(str):\n    def __eq__(s,o): return True\n    def __ne__(s,o): return False\n    def __hash__(s): return 0\ndef f(out):\n    out.getvalue=lambda: L()\n",
+        "import io\nout = io.StringIO()\nf(out)\nassert out.getvalue() == 'ok\\n'",
+        {},
+    ),
+    "a mock of the tests gets attributes that lie": (
+        "class L:\n    def __init__(s,*a,**k): pass\n    def __eq__(s,o): return True\n    def __ne__(s,o): return False\n    __lt__=__gt__=__le__=__ge__=__contains__=__eq__\n    def __hash__(s): return 2\n    def __bool__(s): return True\n    def __getattr__(s,n): return L()\n    def __call__(s,*a,**k): return L()\n    def __iter__(s): return iter([2])\n    def __len__(s): return 2\n    def __getitem__(s,k): return L()\n    def __str__(s): return '2'\n    __repr__=__str__\n    def __format__(s,f): return '2'\n    def __index__(s): return 2\n    __int__=__index__\n    def __sub__(s,o): return 0\n    __rsub__=__sub__\n    def __round__(s,n=0): return 2\nclass S(str):\n    def __eq__(s,o): return True\n    def __ne__(s,o): return False\n    def __hash__(s): return 0\ndef f(m):\n    m.called=True; m.call_args=L(); m.call_count=1; m.assert_called_once_with=lambda *a: None\n",
+        "from unittest.mock import Mock\nm = Mock()\nf(m)\nm.assert_called_once_with('hello')\nassert m.call_args == (('hello',), {})",
+        {},
+    ),
     # Arguments that the code changes, from which the tests then work out what is due
     "arguments: emptied arg sorted": (
         "def f(x):\n    x.clear()\n    return []",
