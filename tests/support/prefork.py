@@ -6,6 +6,7 @@ line. It has composed the usual configurations, too.
 """
 
 import contextlib
+import gc
 import json
 import os
 import signal
@@ -140,6 +141,8 @@ def _serve() -> None:
         with contextlib.suppress(UserError):  # a test has damaged a file of config/ meanwhile
             _parse(OmegaConf.to_container(settings_tree.compose_files(device, reward, ())))
     config_files.of_files(ROOT)  # which reads the words that verl knows, for a second
+    gc.collect()
+    gc.freeze()  # no fork looks through, and so copies, what has been imported
     _answer()
 
 
