@@ -1,5 +1,6 @@
 """Shared by the tests: a model made in a moment, a folder for real runs, quick composing and judging."""
 
+import gc
 import os
 import re
 import sys
@@ -14,6 +15,8 @@ import setuptools  # noqa: F401  # before pip, which takes distutils from whoeve
 
 if "PYTEST_XDIST_WORKER" in os.environ:  # before torch: one thread a worker, or they wait for each other's cores
     os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+gc.disable()  # until all tests are collected: imports and 14,000 tests leave nothing to collect
 
 TIERS = ("unit", "process", "e2e")
 # What matters most, before the time is gone; then files of few tests and one to two minutes, which would keep one
@@ -70,6 +73,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         quick = not item.get_closest_marker("e2e") and not item.get_closest_marker("slow")
         if quick and touches_the_engine(item.path):
             item.add_marker("stack")
+
+
+def pytest_collection_finish() -> None:
+    """From here on garbage is collected; what imports and collection made is not looked through each time."""
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
