@@ -142,10 +142,14 @@ def _items(file: Path, faults: Faults) -> Iterator[Any]:
         return
     with _open(file) as stream:
         content = stream.read()
+    content = content.removeprefix(b"\xef\xbb\xbf")
+    if not content.strip():
+        faults.add(str(file), None, "", "it is empty; JSON rows are wanted")
+        return
     try:
-        rows = _loads(content.removeprefix(b"\xef\xbb\xbf"))
+        rows = _loads(content)
     except orjson.JSONDecodeError as error:
-        hint = text_faults.meant(content.removeprefix(b"\xef\xbb\xbf").decode("utf-8"))
+        hint = text_faults.meant(content.decode("utf-8"))
         why = hint or f"bad JSON at line {error.lineno}, column {error.colno}: {error.msg}"
         faults.add(str(file), None, "", why)
         return

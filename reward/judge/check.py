@@ -87,7 +87,8 @@ def _row(row: Any) -> LabelledAnswer:
         raise ValueError(f"{json_kind(row)}, not an object")
     label, response, truth = row.get("label"), row.get("response"), row.get("ground_truth")
     if not isinstance(label, int | float) or not 0 <= label <= 1:
-        raise ValueError(f"label is {label!r}; a number from 0 (bad) to 1 (good), true or false is wanted")
+        is_what = "missing" if label is None else repr(label)
+        raise ValueError(f"label is {is_what}; a number from 0 (bad) to 1 (good), true or false is wanted")
     if not isinstance(response, str) or not row.get("prompt"):
         raise ValueError("a prompt and a response are wanted")
     return LabelledAnswer(row["prompt"], response, "" if truth is None else str(truth), float(label))

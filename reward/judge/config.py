@@ -220,7 +220,7 @@ def unpriced(config: JudgeConfig) -> list[str]:
     if config.money_budget is None:
         return []
     return [
-        f"money_budget {config.money_budget:g}: there is no price for {endpoint.model}; add "
+        f"{FLAGS['money_budget']} {config.money_budget:g}: there is no price for {endpoint.model}; add "
         f"'{endpoint.model}: [input, output]' to prices in config/api_reward_config.yaml"
         for endpoint in config.endpoints
         if config.price(endpoint) is None

@@ -94,6 +94,7 @@ def test_judges_that_cannot_be_asked_are_told_at_once(tmp_path, prefork) -> None
     [
         (None, "nowhere.jsonl: there is no such file, and no such set; there are code, dialogue, math, safety"),
         ("", "it is empty; JSONL rows of prompt, response, label are wanted"),
+        ('{"prompt": "a", "response": "b"}', ":1: label is missing; a number from 0 (bad) to 1 (good)"),
         ('{"prompt": "a", "response": "b", "label": 2}', ":1: label is 2; a number from 0 (bad) to 1 (good)"),
         ('{"prompt": "a", "label": 1}', ":1: a prompt and a response are wanted"),
         ("[1]", ":1: a list, not an object"),

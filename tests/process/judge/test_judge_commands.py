@@ -57,7 +57,7 @@ def test_price_and_key_are_missed_at_once(tmp_path, small_model, prefork) -> Non
     result = run(prefork, tmp_path, small_model, "--rm_budget", "1", "--rm_model", "qwen-new")
     price, key = result.complaints
     assert result.status == 2
-    assert "money_budget 1: there is no price for qwen-new; add 'qwen-new: [input, output]'" in price
+    assert "--rm_budget 1: there is no price for qwen-new; add 'qwen-new: [input, output]'" in price
     assert "qwen-new at dashscope: no key; looked for DASHSCOPE_API_KEY" in key
 
 

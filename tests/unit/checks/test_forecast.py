@@ -163,3 +163,15 @@ def test_offload_and_lora_make_it_smaller() -> None:
 
 def test_a_model_that_transformers_does_not_know() -> None:
     assert model.of_config({"architectures": ["Strange"], "model_type": "strange"}) is None
+
+
+def test_the_table_in_chinese_has_its_columns_below_each_other(monkeypatch) -> None:
+    """Where a Chinese character takes two columns of a terminal."""
+    monkeypatch.setenv("KIT_LANG", "zh")
+    small = model.of_config(SMOLLM2)
+    assert small is not None
+    *rows, below = table.lines(small, RunSize("cpu", 1, 1, 1, 1024, 1024, 1024), None)
+    wide = [sum(1 + (letter > "\u2fff") for letter in row) for row in rows]
+    assert set(wide) == {18 + 4 * 15}
+    assert {"每 CPU rank，GiB", "合计"} <= {row.split("  ")[0].strip() for row in rows}
+    assert below.startswith("host memory")  # a line like others, for the one who prints it

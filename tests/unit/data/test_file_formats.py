@@ -38,6 +38,7 @@ def test_every_kind_of_file_gives_the_same_rows(tmp_path, suffix) -> None:
             b'{"question": "?", "choices": null, "answer": 1}',
             "answer, choices, question: not as in cais/mmlu",
         ),
+        ("a.json", b"\n", "it is empty; JSON rows are wanted"),
         ("a.jsonl", b'{"test_list": 3, "code": "x"}', "code, test_list: not as in mbpp"),
         ("a.jsonl", b'{"prompt": [{"role": "user", "content": " "}], "ground_truth": "1"}', "prompt: empty"),
         ("a.jsonl", b'{"prompt": "x", "ground_truth": "1", "data_source": "arith", "extra_info": 5}', "extra_info: an"),

@@ -151,7 +151,7 @@ def test_a_budget_of_money_wants_prices(tmp_path) -> None:
     chain = [{"api_type": "openai", "model": "gpt-4o"}, {"api_type": "openai", "model": "newer"}]
     file = written(tmp_path, money_budget=1, model="new", fallback=chain, prices={"gpt-4o": [1, 2]})
     (one, two) = unpriced(load(file, {}))
-    assert one.startswith("money_budget 1: there is no price for new; add 'new: [input, output]' to prices in config/")
+    assert one.startswith("--rm_budget 1: there is no price for new; add 'new: [input, output]' to prices in config/")
     assert "for newer" in two
     assert unpriced(load(written(tmp_path, model="new"), {})) == []
 

@@ -106,6 +106,41 @@ def test_each_row_is_a_message_of_the_code() -> None:
         "data: --max_prompt_length is 41: the default is 16, and all 190 prompts exceed it",
         "data: prompts have 9 tokens (median) to 90 (2,000 of 7,000 measured); about 13 are over the limit of 64 and "
         "are left out",
+        "train.sh: --reward_fn m.py cannot be trained on, extraction is at fault: math: right answers score 0.00, "
+        "empty ones 1.00, those of other rows 1.00; right: '0'; the reward recognises no right answer, or scores all "
+        "answers alike (--no_reward_check if meant)",
+        "ok   reward      arith: right answers score 1.00, empty ones 0.00, those of other rows 0.00 (32 rows)",
+        "train.sh: --reward_fn m.py: the reward function returned nothing (None) as score; a number is wanted; fix the "
+        "function",
+        "train.sh: --reward_fn m.py: the reward function returned nan as score; a finite number is wanted, of 1e+30 at "
+        "most; fix the function",
+        "train.sh: --reward_fn m.py: the check ended without a verdict: it ended with status 3; fix the function",
+        "train.sh: --reward_fn m.py: its results have not the same keys: x is there for the answer '0' to the row of a "
+        "with the ground truth '0', not for the answer '1' to the row of a with the ground truth '1'; return every key "
+        "for every sample; fix the function",
+        "train.sh: --reward_fn m.py: verl calls it with a, b, by name, and it takes (a)",
+        "train.sh: p.json: no column is a prompt; the columns are 'promt': rename 'promt' to 'prompt' (rows: 300)",
+        "train.sh: p.json: rows 1-3: ground_truth: is empty; a number or a LaTeX expression is wanted",
+        "train.sh: p.json: it is empty; JSON rows are wanted",
+        "data     a/b: not read in a dry run, as it is large or on the hub (the smallest hashes of the prompts: one of "
+        "20, at most 1,024)",
+        "data     env:frozenlake: 2048 episodes to train on, 128 held out",
+        "reward   that of frozenlake, in each turn (exact optimum 1.000)",
+        "reward   judge qwen-plus at dashscope",
+        "judge    preset math; about 4,864 calls and 3.03 million tokens, about US$ 1.60",
+        "batch    128 prompts x 1 a step, up to 512 + 2048 tokens; 6 updates of 64 samples, 4,096 tokens a forward "
+        "pass",
+        "train.sh: --env foo: there is no such environment; give taxi, gymnasium:ID, or path.py:Class",
+        "train.sh: --tools foo: there is no such tool; give calculator, python, or path.py, or several with commas",
+        "train.sh: --model builtin:tiny: it can call the calculator alone, not foo; give --model builtin:smollm2, or "
+        "another",
+        "train.sh: --output_dir /a/b: /a/b is a file, and a folder is wanted there; name another with --output_dir",
+        "train.sh: --output_dir /proc/x: /proc: nothing can be written there; name another with --output_dir",
+        "train.sh: --adv_estimator grpo compares the responses to one prompt; take --rollout_n 2 or more",
+        "warning: no effect in this run: --kl_target (only with --kl_ctrl adaptive)",
+        "train.sh: /w.jsonl:1: label is missing; a number from 0 (bad) to 1 (good), true or false is wanted",
+        "train.sh: a.jsonl: there is nothing to score, as it is empty; one JSON object a line is wanted",
+        "host memory 3.8 GiB; a checkpoint 0.02 GiB, 2 kept and one being written: 0.1 GiB of disk; 0.8M parameters",
         "prompts were not measured: the tokenizer of a/b is not on this machine, and a dry run fetches nothing; "
         "./train.sh check measures them",
     ],

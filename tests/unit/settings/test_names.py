@@ -15,15 +15,23 @@ from trainer.user_error import UserError
     [
         (
             "rollout_batch_size",
-            "that of ROLL and OpenRLHF is --batch_size here "
-            "(ROLL: prompts a step; 128 there, 256 here; OpenRLHF: prompts a step; 1024 there, 256 here)",
+            "that of ROLL, RLinf and OpenRLHF is --batch_size here "
+            "(ROLL: prompts a step; 128 there, 256 here; RLinf: prompts a step; OpenRLHF: prompts a "
+            "step; 1024 there, 256 here)",
         ),
         ("normalize-advantages", "that of RLinf is --whiten_advantages here"),
-        ("learning_rate", "that of TRL, LLaMA-Factory and ms-swift is --lr here (and --critic_lr)"),
+        (
+            "learning_rate",
+            "that of ROLL, TRL, LLaMA-Factory and ms-swift is --lr here (TRL, LLaMA-Factory and ms-swift: and "
+            "--critic_lr)",
+        ),
         ("loss_agg_func", "that of RLinf is --loss_agg_mode here"),
         ("stop_token", "that of TRL has no counterpart here (the model's own end token)"),
         ("algo.kl.init_coef", "that of OpenRLHF is --kl_coef here (0.01 there, 0.001 here)"),
-        ("pretrain", "that of OpenRLHF is --model here"),
+        ("pretrain", "that of ROLL and OpenRLHF is --model here"),
+        ("ratio_clip_eps", "that of RLinf is --clip_ratio here"),
+        ("pg_clip_high", "that of ROLL is --clip_ratio_high here (with use_pg_clip_range there)"),
+        ("n_minibatches", "that of RLinf is --mini_batch_size here (a number there, a size here)"),
         ("ppo_score_norm", "that of LLaMA-Factory is --reward_norm here (running)"),
         ("max_completion_length", "that of ms-swift is --max_response_length here"),
         ("modle", "did you mean --model?"),

@@ -1,5 +1,6 @@
 """The forecast as a person reads it."""
 
+import unicodedata
 from collections.abc import Iterator
 
 from trainer.checks.forecast.advice import on_device
@@ -7,6 +8,7 @@ from trainer.checks.forecast.host import checkpoint, disk, host_memory
 from trainer.checks.forecast.memory import PHASES, Part, kv_cache, of_own_rollout, of_rank, peaks
 from trainer.checks.forecast.model import ModelSize
 from trainer.checks.forecast.run import RunSize
+from trainer.settings.messages import in_language
 
 GIB = 1 << 30
 
@@ -29,12 +31,13 @@ def lines(model: ModelSize, run: RunSize, device_bytes: int | None) -> Iterator[
     if run.device == "cuda" and device_bytes and not run.own_rollout:
         parts.append(Part("KV cache", (max(0, kv_cache(model, run, device_bytes)), 0, 0, 0)))
     kind = "GPU" if run.device == "cuda" else "CPU rank"
-    yield f"{f'GiB of one {kind}':<18}" + "".join(f"{phase:>15}" for phase in PHASES)
+    yield _left(in_language(f"GiB of one {kind}")) + "".join(_right(_word(phase)) for phase in PHASES)
     for part in parts:
-        yield f"{part.name:<18}" + "".join(f"{size / GIB:>15.2f}" if size else f"{'-':>15}" for size in part.bytes)
+        sizes = (f"{size / GIB:>15.2f}" if size else f"{'-':>15}" for size in part.bytes)
+        yield _left(_word(part.name)) + "".join(sizes)
     sums = on_device(model, run, device_bytes) if device_bytes else peaks(parts)
     of = f"   of {device_bytes / GIB:.1f}" if run.device == "cuda" and device_bytes else ""
-    yield f"{'sum':<18}" + "".join(f"{sums[phase] / GIB:>15.2f}" for phase in PHASES) + of
+    yield _left(_word("sum")) + "".join(f"{sums[phase] / GIB:>15.2f}" for phase in PHASES) + of
     if run.own_rollout:
         size = peaks(of_own_rollout(model, run))["rollout"]
         if run.device == "cuda" and device_bytes:
@@ -45,3 +48,21 @@ def lines(model: ModelSize, run: RunSize, device_bytes: int | None) -> Iterator[
         f"{run.steps_kept} kept and one being written: {disk(model, run) / GIB:.1f} GiB of disk; "
         f"{model.total / 1e6:,.1f}M parameters"
     )
+
+
+def _word(name: str) -> str:
+    """Return the name of a part or a phase in the language that is asked for."""
+    return in_language(f"forecast: {name}").removeprefix("forecast: ")
+
+
+def _blanks(text: str, columns: int) -> str:
+    """Return what fills ``text`` up to so many columns of a terminal, where a Chinese character takes two."""
+    return " " * (columns - sum(1 + (unicodedata.east_asian_width(letter) in "WF") for letter in text))
+
+
+def _left(text: str) -> str:
+    return text + _blanks(text, 18)
+
+
+def _right(text: str) -> str:
+    return _blanks(text, 15) + text
