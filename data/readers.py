@@ -185,14 +185,28 @@ def _json_object(file: Path, faults: Faults) -> Iterator[tuple[int, Row]]:
 
     with _open(file) as stream:
         first = stream.readline().removeprefix(b"\xef\xbb\xbf")
+        rest = stream.read(WHOLE)
     try:
         _loads(first)
     except orjson.JSONDecodeError as error:
-        whole = "one JSON object; a list of rows ([{...}, ...]) is wanted, or an object a line"
         why = _why(first, error)
-        faults.add(str(file), None, "", whole if why.endswith(f"(column {error.colno})") else why)
+        if why.endswith(f"(column {error.colno})"):
+            why = _of_one_object(first + rest)
+        faults.add(str(file), None, "", why)
         return
     yield from _jsonl(file, faults)
+
+
+def _of_one_object(content: bytes) -> str:
+    """Return what is wrong with a file that begins with an object of several lines, or with half of one."""
+    import orjson
+
+    try:
+        _loads(content)
+    except orjson.JSONDecodeError as error:
+        if len(content) < WHOLE:
+            return f"bad JSON at line {error.lineno}, column {error.colno}: {error.msg}"
+    return "one JSON object; a list of rows ([{...}, ...]) is wanted, or an object a line"
 
 
 def _csv(file: Path, faults: Faults) -> Iterator[tuple[int, Row]]:

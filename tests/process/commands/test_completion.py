@@ -22,11 +22,11 @@ printf '%s\\n' "${COMPREPLY[@]}"
 """
 
 
-def offered(*words: str, output: Path | None = None) -> list[str]:
+def offered(*words: str, output: Path | None = None, cwd: Path | None = None) -> list[str]:
     environment = {**os.environ, **({"OUTPUT_DIR": str(output)} if output else {})}
     result = subprocess.run(
         ["bash", "-euc", OFFER, str(ROOT / "train.sh"), str(ROOT / "train.sh"), *words],
-        capture_output=True, text=True, check=True, env=environment,
+        capture_output=True, text=True, check=True, env=environment, cwd=cwd,
     )  # fmt: skip
     assert result.stderr == ""
     return result.stdout.split("\n")[:-1] if result.stdout.strip() else []
@@ -49,6 +49,8 @@ def test_flags_and_their_choices() -> None:
     assert offered("--device", "=") == ["auto", "cpu", "cuda"]
     assert offered("--n_gpus", "") == ["auto"]
     assert offered("--env", "f") == ["frozenlake"]
+    assert offered("--lang", "") == ["en", "zh"]
+    assert offered("completion", "") == ["bash", "zsh"]
     assert (tuple(GAMES), tuple(BUILTIN)) == (NAMES["env"], NAMES["tools"])
 
 
@@ -64,6 +66,13 @@ def test_names_of_runs(tmp_path) -> None:
     assert offered("--resume", "o", output=tmp_path) == ["other"]
     assert offered("report", "main-1", "", output=tmp_path) == ["main\\ 2", "main-1", "other"]
     assert offered("eval", "", output=tmp_path / "none") == []
+
+
+def test_names_of_the_runs_of_a_project_folder(tmp_path, monkeypatch) -> None:
+    """It is not the folder of train.sh; ./train.sh init has its runs in outputs/ there."""
+    monkeypatch.delenv("OUTPUT_DIR", raising=False)
+    (tmp_path / "outputs" / "runs" / "of-the-project").mkdir(parents=True)
+    assert offered("eval", "of-the-p", cwd=tmp_path) == ["of-the-project"]
 
 
 @pytest.mark.skipif(shutil.which("zsh") is None, reason="zsh is not installed here")

@@ -24,6 +24,8 @@ CSV = "prompt,ground_truth\n\u4e00\u52a0\u4e00,2\n"
         ("a.jsonl", b"{'prompt': 'a', 'x': None}", "row 1: bad JSON: it is Python's way to write a row"),
         ("a.jsonl", b'{"prompt": "a",', "row 1: bad JSON: "),
         ("a.json", b'{\n"prompt": "a"\n}', "one JSON object; a list of rows"),
+        ("a.json", b'{"prompt": ', "a.json: bad JSON at line 1, column 12: "),
+        ("a.json", b'{\n"prompt": "a",\n', "a.json: bad JSON at line 3, column 1: "),
         ("a.jsonl", f"{ROW}\n{ROW}".encode("gbk"), "rows 1-2: not UTF-8 but GBK; convert it: iconv -f GBK"),
         ("a.json", f"[{ROW}]".encode("gbk"), "not UTF-8 but GBK"),
         ("a.csv", CSV.encode("gbk"), "not UTF-8 but GBK"),

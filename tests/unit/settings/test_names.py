@@ -69,9 +69,9 @@ def test_all_rows_of_the_pages_are_read() -> None:
         assert one == "-" or key.removeprefix("--") in flags or (key in settings and value), (name, framework, one)
 
 
-@pytest.mark.parametrize("word", ["lr=5e-7", "LR=5e-7", "batch-size=64"])
+@pytest.mark.parametrize("word", ["lr=5e-7", "LR=5e-7", "batch-size=64", "+lr=5e-7", "++lr=5e-7"])
 def test_a_flag_without_its_dashes(word) -> None:
     with pytest.raises(UserError) as error:
         read_settings({}, [word], gpus=0)
-    key, _, value = word.partition("=")
+    key, _, value = word.lstrip("+").partition("=")
     assert error.value.faults == (f"{word}: a flag has two dashes: --{key.lower().replace('-', '_')} {value}",)

@@ -7,6 +7,7 @@ import shlex
 import sys
 
 from trainer.settings.knobs import AUTO, COMMANDS, NONE, Knob, load_knobs
+from trainer.settings.messages import LANGUAGES
 from trainer.user_error import UserError, fail
 
 SHELLS = ("bash", "zsh")
@@ -31,7 +32,11 @@ SCRIPT = """\
     before=${{word%%=*}} start=${{word%%=*}}= word=${{word#*=}}
   fi
   folder=$(dirname -- "${{COMP_WORDS[0]/#\\~/$HOME}}")
-  for folder in "${{OUTPUT_DIR:-$folder/outputs}}"/runs/*/; do
+  folder=${{OUTPUT_DIR:-$folder/outputs}}
+  [[ -n "${{OUTPUT_DIR:-}}" || outputs -ef "$folder" ]] || runs=(outputs/runs/*/) # of a project folder
+  runs+=("$folder"/runs/*/)
+  for folder in "${{runs[@]}}"; do
+    runs=("${{runs[@]:1}}")
     [[ ! -d "$folder" ]] || runs+=("$(basename -- "$folder")")
   done
   case "$before" in
@@ -45,6 +50,7 @@ SCRIPT = """\
     else
       case "${{COMP_WORDS[1]}}" in
         {of_runs}) words=("${{runs[@]}}") ;;
+        completion) words=({shells}) ;;
       esac
     fi
   fi
@@ -66,9 +72,10 @@ def script(shell: str) -> str:
     if shell not in SHELLS:
         raise UserError(f"completion {shell or '(no shell)'}: there is one for {' and for '.join(SHELLS)}")
     knobs = load_knobs()
-    flags = [f"--{name}" for knob in knobs for name in _spellings(knob)] + ["--help"]
+    flags = [f"--{name}" for knob in knobs for name in _spellings(knob)] + ["--lang", "--help"]
     choices = [f"    --{knob.flag}) words=({_join(values)}) ;;" for knob in knobs if (values := _values(knob))]
     choices += [f'    --{flag}) words=("${{runs[@]}}") ;;' for flag in RUN_FLAGS]
+    choices.append(f"    --lang) words=({_join(list(LANGUAGES))}) ;;")
     commands = [command.split()[0] for command in COMMANDS if command]
     return SCRIPT.format(
         shell=shell,
@@ -78,6 +85,7 @@ def script(shell: str) -> str:
         flags=_join(flags),
         commands=_join(commands),
         of_runs=" | ".join(OF_RUNS),
+        shells=_join(list(SHELLS)),
     )
 
 

@@ -44,7 +44,7 @@ def read(arguments: Sequence[str], knobs: Sequence[Knob]) -> tuple[dict[str, Val
             hint = f"; {hint}" * bool(hint)
             faults.append(f"{what}: neither a flag (--name) nor an override for verl (key=value){hint}")
             continue
-        if (flag := flags.get(match["key"].replace("-", "_"))) and not match["sign"]:
+        if (flag := flags.get(match["key"].replace("-", "_"))) and match["sign"] != "~":
             faults.append(f"{shown(word)}: a flag has two dashes: --{flag} {shown(match['value'] or 'VALUE')}")
             continue
         knob = owners.get(match["key"])
