@@ -42,7 +42,7 @@ def test_the_nearest_flag(typed, meant) -> None:
     ("typed", "says"),
     [
         ("composit_reward", "a composite is switched on in config/reward_model_config.yaml"),
-        ("model_path", "did you mean --model?"),
+        ("model_path", "that of RLinf is --model here"),
         ("no_dualclip", "did you mean --no_dual_clip?"),
         ("composite_reward", "a composite is switched on in config/reward_model_config.yaml"),
         ("verbose", "./train.sh --help lists them all"),
