@@ -56,6 +56,7 @@ main() {
   device=$(PYTHONPATH=. "$python" -m trainer.settings)
   make_environment "$device" "$python"
   install_tools "$device" "$python"
+  compile_kit
   # The tests start train.sh as a person would, and then with nothing to set up.
   if (($#)); then exec "$KIT_PYTHON" -m pytest "$@"; fi
   # Apart: a unit test that ends all processes of its own would end those that tests of programs keep.

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pyarrow.dataset import dataset
 
 from data import readers, rows, sources
 from data.faults import DataError, DataNotRead, Faults
@@ -268,11 +267,17 @@ def write_sample(path: Path, count: int, target: Path, least: int = 1) -> int:
 
 
 def _sample(path: Path, count: int) -> pa.Table:
-    sources = pq.read_table(path, columns=["data_source"])[0].to_pylist()
+    file = pq.ParquetFile(path)
+    sources = file.read(columns=["data_source"])[0].to_pylist()
     first = list({name: index for index, name in reversed(list(enumerate(sources)))}.values())
     even = [i * len(sources) // count for i in range(count)]
     indices = sorted(list(dict.fromkeys([*first, *even]))[:count])
-    return dataset(path, format="parquet").take(indices)
+    slices, start = [], 0
+    for batch in file.iter_batches():  # not pyarrow.dataset, which imports pandas
+        end = start + batch.num_rows
+        slices += [batch.slice(index - start, 1) for index in indices if start <= index < end]
+        start = end
+    return pa.Table.from_batches(slices, file.schema_arrow)
 
 
 def row_count(path: Path) -> int:

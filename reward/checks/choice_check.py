@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from reward import entry
-from reward.rules import RULES, choice
+from reward.rules import RULES
 from reward.rules.parsing.choices.letters import LETTERS
 
 Row = Mapping[str, Any]
@@ -33,10 +33,11 @@ def review(rows: Sequence[Row]) -> tuple[str, str]:
         choices = [str(text).strip() for text in extra.get("choices") or () if not isinstance(extra["choices"], dict)]
         truth = row["reward_model"]["ground_truth"]
         index = expected(truth, choices)
-        if RULES[row["data_source"]] is not choice.RULE or index is None:
+        rule = RULES[row["data_source"]]
+        if rule.name != "choice" or index is None:
             continue
         letters = LETTERS[: len(choices)]
-        right = [letter for letter in letters if choice.score(f"The answer is ({letter}).", truth, extra) == 1.0]
+        right = [letter for letter in letters if rule.score(f"The answer is ({letter}).", truth, extra) == 1.0]
         if right != [letters[index]]:
             return f"ground_truth {truth!r} of {choices} is {letters[index]}, but {right or 'no letter'} scores 1", ""
         if str(truth).isdecimal() and str(truth) in choices and choices.index(str(truth)) != index:

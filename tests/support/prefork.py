@@ -129,6 +129,7 @@ def _serve() -> None:
     from omegaconf import OmegaConf
 
     from data import parquet, report  # noqa: F401
+    from reward.rules import RULES
     from trainer.checks import reward_check as _reward_check  # noqa: F401
     from trainer.commands import chat, eval, export, judge_check, score  # noqa: F401
     from trainer.commands import check as _check  # noqa: F401
@@ -136,6 +137,7 @@ def _serve() -> None:
     from trainer.settings.verl_schema import config_files, settings_tree
     from trainer.user_error import UserError
 
+    tuple(RULES.values())
     _build_a_model()
     for device, reward in COMPOSED:
         with contextlib.suppress(UserError):  # a test has damaged a file of config/ meanwhile

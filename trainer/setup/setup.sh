@@ -223,7 +223,13 @@ install_kit() {
   fi
   shown "the kit itself" "$@" --no-deps --no-build-isolation "${what[@]}" \
     || die "the kit cannot be installed into ${VENV:-$ENV_DIR}: $(setup_cause) (log: $SETUP_LOG)"
+  compile_kit
   [[ -n "${VENV:-}" ]] || sha256sum pyproject.toml | cut -d' ' -f1 >"$ENV_DIR/kit-entry"
+}
+
+# Compile the kit, as its libraries are: with PYTHONDONTWRITEBYTECODE, which many images set, each start would do it anew.
+compile_kit() {
+  "$KIT_PYTHON" -m compileall -qq data environments reward trainer || true # where the checkout cannot be written to
 }
 
 # The tools of the tests and of `make check`, beside the stack in KIT_PYTHON's environment: device "$1", interpreter "$2".

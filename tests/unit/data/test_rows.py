@@ -1,6 +1,8 @@
 """People's data, in all the forms that they have it in, and everything that can be wrong with it."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -10,6 +12,7 @@ from data import parquet, report
 from data.faults import DataError, Faults
 from reward.entry import compute_score
 from tests.support.data_files import ROW, both, rows_of, write
+from trainer import ROOT
 
 
 def test_the_manuals_example_works_as_it_stands(tmp_path) -> None:
@@ -135,6 +138,10 @@ def test_a_sample_has_every_data_source(tmp_path) -> None:
     assert len(found) == 32
     assert {row["data_source"] for row in found} == {"math_reasoning", "gsm8k"}
     assert len(parquet.sample(train, 10_000)) == 501
+    code = f"import sys; from data import parquet; parquet.sample({train!r}, 32); print('pandas' in sys.modules)"
+    code = f"from pathlib import PosixPath; {code}"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
+    assert done.stdout.strip() == "False", "half a second of each check"
 
 
 def test_at_most_8_faults_and_a_count_of_the_rest(tmp_path) -> None:

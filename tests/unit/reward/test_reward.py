@@ -100,8 +100,9 @@ def test_a_function_that_breaks_leaves_the_sample_unscored_with_the_same_keys(tm
 
 
 def test_importing_the_entry_is_cheap() -> None:
-    """Verl imports it in every worker: no sympy, no torch before they are needed."""
-    code = "import sys, reward.entry; print({'sympy', 'math_verify', 'torch', 'jsonschema'} & sys.modules.keys())"
+    """Verl imports it in every worker: no sympy, no torch, no patterns of choices before they are needed."""
+    late = {"sympy", "math_verify", "torch", "jsonschema", "reward.rules.choice", "reward.rules.math"}
+    code = f"import sys, reward.entry; print({late} & sys.modules.keys())"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
     assert done.stdout.strip() == "set()"
 
