@@ -11,6 +11,7 @@ from tests.support.command import clean_environment
 from trainer import ROOT
 
 SET_UP = "find_python() {{ echo {0}; }}\nmake_environment() {{ :; }}\ninstall_tools() {{ KIT_PYTHON={0}; }}\n"
+SET_UP += "compile_kit() {{ :; }}\n"
 MARKERS = '[tool.pytest.ini_options]\nmarkers = ["unit", "process", "e2e"]\n'
 TESTS = """
 import os
