@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reward.entry import compute_score
-from reward.rules import RULES, instructions, length, math, number, repetition
+from reward.rules import RULES, instructions, length, math, number, repetition, rule
 from reward.support.errors import GroundTruthError
 from tests.unit.rules.test_rules_instructions import ARGUMENTS
 
@@ -248,3 +248,10 @@ def test_the_repetition_penalty() -> None:
     assert repetition.penalty("ha " * 1000, 3) < -0.99
     assert repetition.penalty("哈" * 1000, 3) < -0.99
     assert repetition.penalty(" ".join(map(str, range(500))), 3) == 0.0
+
+
+def test_each_data_source_has_its_rule() -> None:
+    """The table names modules by text, and imports one when its rule is asked for."""
+    assert len(RULES) == len(tuple(RULES)) > 30
+    assert all(isinstance(each, rule.Rule) for each in RULES.values())
+    assert "no such" not in RULES and RULES.get("no such") is None
