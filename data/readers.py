@@ -150,8 +150,7 @@ def _items(file: Path, faults: Faults) -> Iterator[Any]:
         rows = _loads(content)
     except orjson.JSONDecodeError as error:
         hint = text_faults.meant(content.decode("utf-8"))
-        why = hint or f"bad JSON at line {error.lineno}, column {error.colno}: {error.msg}"
-        faults.add(str(file), None, "", why)
+        faults.add(str(file), None, "", hint or _bad_json(error))
         return
     if not isinstance(rows, list):
         faults.add(str(file), None, "", "a list of rows is wanted")
@@ -185,16 +184,19 @@ def _json_object(file: Path, faults: Faults) -> Iterator[tuple[int, Row]]:
 
     with _open(file) as stream:
         first = stream.readline().removeprefix(b"\xef\xbb\xbf")
-        rest = stream.read(WHOLE)
-    try:
-        _loads(first)
-    except orjson.JSONDecodeError as error:
-        why = _why(first, error)
-        if why.endswith(f"(column {error.colno})"):
-            why = _of_one_object(first + rest)
-        faults.add(str(file), None, "", why)
-        return
+        try:
+            _loads(first)
+        except orjson.JSONDecodeError as error:
+            why = _why(first, error)
+            if why.endswith(f"(column {error.colno})"):
+                why = _of_one_object(first + stream.read(WHOLE))
+            faults.add(str(file), None, "", why)
+            return
     yield from _jsonl(file, faults)
+
+
+def _bad_json(error: Any) -> str:
+    return f"bad JSON at line {error.lineno}, column {error.colno}: {error.msg}"
 
 
 def _of_one_object(content: bytes) -> str:
@@ -205,7 +207,7 @@ def _of_one_object(content: bytes) -> str:
         _loads(content)
     except orjson.JSONDecodeError as error:
         if len(content) < WHOLE:
-            return f"bad JSON at line {error.lineno}, column {error.colno}: {error.msg}"
+            return _bad_json(error)
     return "one JSON object; a list of rows ([{...}, ...]) is wanted, or an object a line"
 
 

@@ -39,13 +39,6 @@ OPENING = LetterPattern(
     r"[^A-Za-z0-9]*(?:(?:option|choice|answer|letter) )?\W{0,9}([A-Ja-j])(?:[^\w\s'\u2019?.]|\.(?![A-J](?![a-z ]))|\Z)",
     re.IGNORECASE,
 )
-CORRECTION = re.compile(
-    r"(?:\A|[.!?,;\n])\s{0,9}(?:oh,? |hmm,? |no,? )?(?:wait|actually|correction|scratch that|on second thought|no)\b"
-    r"[^\w\n]{1,4}"
-    r"(?:no[,.] |actually,? |[^\n:.;]{1,24}: )?(?:(?:it's|it is|it should be|i mean|i meant|make it"
-    r"|option) )?([^\n]{0,8})\Z",
-    re.IGNORECASE,
-)
 # A choice with its full stop, which is no end of a sentence: 'A) Paris. is wrong'.
 DENIED_TEXT = LetterPattern(rf"(?<![A-Za-z0-9])([A-J])[).:] (?:(?![A-J][).:])[^.\n]){{1,80}}\.(?= {DENIED})")
 SIGNED = re.compile(r"\AA ?[:\uff1a]\s*(?=\S)")  # 'A: ', of a prompt with questions and answers
@@ -77,7 +70,8 @@ NO_ANSWER = re.compile(
 )
 # There such words are a choice's own: 'C) It cannot be determined', 'D, none of the above'.
 NEXT_TO_LETTER = re.compile(r"[)\]*]*[).:][^.!?\n]{0,200}|[\W_]{0,8}(?:is |that is |i\.e\., )?\W{0,4}")
-MARK, SHORT = re.compile("[\u00d7\u221a]"), 2  # a verdict on each letter; words of a statement ('Figure B')
+SHORT = 2  # words of a response that is a statement as a whole ('Figure B')
+MARK = re.compile("[\u00d7\u221a]")  # a verdict on each letter
 ANY_LETTER = re.compile(r"(?<![A-Za-z0-9])[A-Z](?![A-Za-z0-9])")
 CHOSEN = LetterPattern(r"(?:[故应應]?[选選]择?|选项|選項)[^A-Za-z\n]{0,4}(?=[A-J](?![A-Za-z]))")
 MARKUP = re.compile(r"\\(?:text|mathrm|mathbf|textbf|mbox|boldsymbol|bf|rm)(?![A-Za-z])|[{}$*_`\"\u201c\u201d]+")
@@ -204,8 +198,7 @@ def _last(text: str, letters: str, choices: list[str]) -> str | None:
     """The last letter of a response that states no answer."""
     if _is_open(text, letters, choices):
         return None
-    correction = CORRECTION.search(text[-64:])
-    if correction and (corrected := _letter(correction[1], letters, [])):
+    if corrected := _letter(prose.correction(text), letters, []):
         return corrected
     if judged := by_verdicts(text, letters, choices):
         return judged
@@ -274,13 +267,14 @@ def score(response: str, ground_truth: Any, extra: Extra) -> float:
     letters = LETTERS[: len(choices)] or LETTERS[: max(len(USUAL), LETTERS.index(right) + 1)]
     end = answer.tail(response).translate(FULLWIDTH)
     end = _without_denied_texts(ordinals.lettered(end, letters, choices), letters, choices)
-    labels, correction = _labels(extra), CORRECTION.search(end[-64:])
+    labels = _labels(extra)
+    corrected = _letter(prose.correction(end), letters, [])
     for place in (answer.tagged, answer.boxed, answer.stated):
         text = place(end)
         if text is not None:
             if place is answer.stated and MENU.match(without_denied(end[end.rfind(text) :][:LONGEST_CHOICE], letters)):
                 return 0.0
-            if place is answer.stated and correction and (corrected := _letter(correction[1], letters, [])):
+            if place is answer.stated and corrected:
                 return float(corrected == right)
             letter = _labelled(text, labels) or _letter(text, letters, choices)
             names = "".join(ANY_LETTER.findall(text))

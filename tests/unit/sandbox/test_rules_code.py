@@ -1,6 +1,8 @@
 """Code under test that attacks: each scores 0 and leaves the worker alive."""
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -8,6 +10,7 @@ import pytest
 from reward.entry import compute_score
 from reward.rules import RULES
 from reward.sandbox.run import PRELOADED
+from trainer import ROOT
 
 TESTS = "assert f(1) == 2\nassert f(5) == 6\nassert f(-1) == 0"
 RIGHT = "def f(x):\n    return x + 1\n"
@@ -73,6 +76,15 @@ def test_tests_that_mention_a_library_need_not_wait_for_its_import(library) -> N
     assert run(RIGHT, IS_LOADED.format(*parts, ""))["score"] == 0.0  # nobody else has it
     tests = IS_LOADED.format(*parts, "").replace("is_loaded =", "is_loaded = f(2) == 3 and")
     assert run(f"import {library}\n{RIGHT}", tests)["score"] == 1.0
+
+
+def test_an_approx_of_the_tests_own_needs_no_pytest() -> None:
+    """The stack has none on a machine without GPUs; the tests of the kit bring it."""
+    code = (
+        "import sys; sys.modules['pytest'] = None; from reward.sandbox.tests_process.guards import arrays, tolerances; "
+        "tolerances.guard_functions(set(), {'approx'}); arrays.guard_approx()"
+    )
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
 
 
 def test_no_run_begins_with_the_random_numbers_of_another() -> None:
@@ -179,6 +191,8 @@ def test_nothing_outside_the_folder_can_be_written(tmp_path) -> None:
     tmp_path.chmod(0o777)
     writer = f"""
 import os
+import subprocess
+import sys
 done = []
 for path in ({str(tmp_path / "a")!r}, "/tmp/kit-was-here", os.path.expanduser("~/kit"), "/dev/shm/kit-was-here"):
     try:

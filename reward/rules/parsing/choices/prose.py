@@ -27,6 +27,13 @@ DENIES = re.compile(
     r"|n['\u2019]t\b|[?<>\u2264\u2265\\]|\$(?!\d)",
     re.IGNORECASE,
 )
+# 'Wait, no: B', 'Actually, it's (C).' at the end.
+CORRECTION = re.compile(
+    r"(?:\A|[.!?,;\n])\s{0,9}(?:oh,? |hmm,? |no,? )?(?:wait|actually|correction|scratch that|on second thought|no)\b"
+    r"[^\w\n]{1,4}(?:no[,.] |actually,? |[^\n:.;]{1,24}: )?"
+    r"(?:(?:it's|it is|it should be|i mean|i meant|make it|option) )?([^\n]{0,8})\Z",
+    re.IGNORECASE,
+)
 SHORTEST = 3  # letters of a choice that is looked for
 DENIED_BEFORE = re.compile(
     r"(?:\bnot|n['\u2019]t|\bno|\bnever|\bunlike|\bthan|\binstead of|\brather than|\bneither|\bnor|\bexcept|\bwithout"
@@ -143,3 +150,9 @@ def is_listing(text: str, letters: str) -> bool:
         and "".join(label[1] for label in last) == letters
         and "\n" not in text[last[-1].end() :].strip()
     )
+
+
+def correction(text: str) -> str:
+    """Return the few signs that a response takes back its answer for at its end; "" where it does not."""
+    found = CORRECTION.search(text[-64:])
+    return found[1] if found else ""

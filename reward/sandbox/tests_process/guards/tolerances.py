@@ -1,7 +1,7 @@
 """Tolerances of comparisons: within an infinite one every number is close to every other, and nothing is tested."""
 
 import functools
-import importlib
+import importlib.util
 import numbers
 from collections.abc import Callable, Iterable
 from decimal import Decimal
@@ -85,6 +85,8 @@ def guard_functions(modules: set[str], names: set[str]) -> None:
         names: that they mention.
     """
     for module, functions in FUNCTIONS.items():
+        if not functions.keys() & names or importlib.util.find_spec(module) is None:  # such as pytest, in some stacks
+            continue
         for name in functions.keys() & names:
             library: Any = importlib.import_module(module)
             setattr(library, name, _guarded(getattr(library, name), functions[name]))
