@@ -12,7 +12,7 @@ from verl.tools.schemas import OpenAIFunctionToolSchema
 
 from environments.tools.calls import Call
 from environments.tools.spec import Schema
-from trainer.workers.rollout.multi_turn import timed_patterns, vllm_parser
+from trainer.workers.rollout.multi_turn import turn_limit, vllm_parser
 
 WANTED = "--tools needs a model that was made for them"
 logger = logging.getLogger(__name__)
@@ -38,6 +38,7 @@ PROBE: Schema = {
 }
 # What a policy writes is no news of the kit's: it is told of an unreadable call where it made it.
 logging.getLogger(tool_parser.__file__).setLevel(logging.CRITICAL)
+turn_limit.limit_modules([tool_parser.__name__])
 
 
 class CallFormat:
@@ -59,7 +60,7 @@ class CallFormat:
         tokens = tokenizer.encode(_written(tokenizer, template_kwargs), add_special_tokens=False)
         for name, make in _parsers(tokenizer):
             try:
-                parser = timed_patterns.limit_patterns(name, make())
+                parser = make()
                 _, calls, _ = await cls(tokenizer, [PROBE], name, parser)._read(tokens)
                 if [(call.name, json.loads(call.arguments)) for call in calls] == [(NAME, EXAMPLE)]:
                     return cls(tokenizer, schemas, name, parser)
@@ -76,8 +77,7 @@ class CallFormat:
             return self._tokenizer.decode(tokens, skip_special_tokens=True), [], True
 
     async def _read(self, tokens: Sequence[int]) -> tuple[str, list[Call], bool]:
-        timed_patterns.begin_turn()
-        text, tool_calls = await self._parser.extract_tool_calls(list(tokens), self._schemas)
+        text, tool_calls = await turn_limit.Limited(self._parser.extract_tool_calls(list(tokens), self._schemas))
         if not tool_calls:
             whole = self._tokenizer.decode(tokens, skip_special_tokens=True)
             return whole, [], bool(MARKS.search(self._tokenizer.decode(tokens)))

@@ -1,11 +1,12 @@
 """vLLM's parsers of tool calls, as verl's are used: for the models that verl has none for (Llama, Mistral, ...)."""
 
 import logging
+import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from environments.tools.calls import Call
-from trainer.workers.rollout.multi_turn import timed_patterns
+from trainer.workers.rollout.multi_turn import turn_limit
 
 FIRST = (
     "llama3_json",
@@ -16,6 +17,7 @@ FIRST = (
     "olmo3",
     "pythonic",
 )  # tried before the rest
+MODULES = "vllm.tool_parsers.", "vllm.parser."  # those of the parsers, and of what some hand a turn to
 logger = logging.getLogger(__name__)
 
 
@@ -32,8 +34,9 @@ class VllmParser:
         from vllm.tool_parsers import ToolParserManager  # takes seconds
 
         self._tokenizer = tokenizer
-        self._name, self._parser_class = name, ToolParserManager.get_tool_parser(name)
+        self._parser_class = ToolParserManager.get_tool_parser(name)
         self._ends = set(tokenizer.all_special_ids)
+        turn_limit.limit_modules(name for name in list(sys.modules) if name.startswith(MODULES))
         self._make([])
 
     async def extract_tool_calls(self, tokens: list[int], schemas: Sequence[Any]) -> tuple[str, list[Call]]:
@@ -55,7 +58,7 @@ class VllmParser:
 
     def _make(self, tools: list[Any]) -> Any:
         """Return a parser for one turn: it may keep a state."""
-        return timed_patterns.limit_patterns(self._name, self._parser_class(self._tokenizer, tools))
+        return self._parser_class(self._tokenizer, tools)
 
 
 def names() -> Iterator[str]:

@@ -2,13 +2,11 @@
 
 import asyncio
 import json
-import time
 from collections.abc import AsyncIterator, Sequence
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from verl.experimental.agent_loop import tool_parser
 from verl.workers.rollout.replica import TokenOutput
 
 from data import tiny
@@ -17,7 +15,6 @@ from environments.tools.spec import ToolsSpec
 from tests.support import tool_templates
 from trainer.workers.rollout import rows
 from trainer.workers.rollout.finished import Finished
-from trainer.workers.rollout.multi_turn import timed_patterns
 from trainer.workers.rollout.multi_turn.batch import GATHER_SECONDS, Player
 from trainer.workers.rollout.multi_turn.call_format import CallFormat
 from trainer.workers.rollout.multi_turn.conversation import Limits
@@ -220,52 +217,6 @@ def test_what_follows_a_call_is_as_the_template_writes_it(tokenizer: Any) -> Non
 def test_a_model_that_was_not_made_for_tools_is_refused(template: str, why: str) -> None:
     with pytest.raises(ValueError, match=why):
         asyncio.run(CallFormat.of(tool_templates.tokenizer("hermes", template=template), SCHEMAS, {}))
-
-
-CUBES = {  # of a parser of verl's: a turn, by the number of its marks, that takes its patterns the square or cube of it
-    "kimi": lambda n: "<|tool_calls_section_begin|>" + "<|tool_call_begin|>" * n + "<|tool_call_argument_begin|>" * n,
-    "deepseek_v4": lambda n: (
-        '<\uff5cDSML\uff5ctool_calls><\uff5cDSML\uff5cinvoke name="a">'
-        + '<\uff5cDSML\uff5cparameter name="' * n
-        + '" string="true">' * n
-        + "</\uff5cDSML\uff5cinvoke></\uff5cDSML\uff5ctool_calls>"
-    ),
-    "glm": lambda n: "<tool_call>a" + "<arg_key>a</arg_key>" * 4 * n + "<arg_value>" * 4 * n + "</tool_call>",
-}
-
-
-@pytest.mark.parametrize("name", CUBES)
-def test_no_turn_stalls_its_parser(name: str) -> None:
-    """A model that repeats a control token is answered: all conversations of a worker wait for the parser."""
-    parser = timed_patterns.limit_patterns(name, tool_parser.ToolParser.get_tool_parser(name, TOKENIZER))
-    calls = CallFormat(TOKENIZER, SCHEMAS, name, parser)
-    tokens = TOKENIZER.encode(CUBES[name](1000), add_special_tokens=False)
-
-    async def read() -> tuple[float, list[bool]]:
-        began = time.process_time()  # as regex counts
-        turns = await asyncio.gather(calls.read(tokens), calls.read(TOKENIZER.encode("It is 46.")))
-        return time.process_time() - began, [unreadable for _, _, unreadable in turns]
-
-    took, unreadable = asyncio.run(read())
-    assert took < 4 * timed_patterns.SECONDS
-    assert unreadable == [True, False]
-
-
-def test_a_turn_has_its_own_time_for_its_parser(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One that waits while others stall is read all the same."""
-    monkeypatch.setattr(timed_patterns, "SECONDS", 0.2)
-    parser = timed_patterns.limit_patterns("kimi", tool_parser.ToolParser.get_tool_parser("kimi", TOKENIZER))
-    calls = CallFormat(TOKENIZER, SCHEMAS, "kimi", parser)
-    good = (
-        "<|tool_calls_section_begin|><|tool_call_begin|>functions.calculate:0<|tool_call_argument_begin|>"
-        '{"expression": "1+1"}<|tool_call_end|><|tool_calls_section_end|>'
-    )
-    turns = [TOKENIZER.encode(text, add_special_tokens=False) for text in [CUBES["kimi"](500)] * 3 + [good] * 3]
-
-    async def read() -> list[int]:
-        return [len(found) for _, found, _ in await asyncio.gather(*map(calls.read, turns))]
-
-    assert asyncio.run(read()) == [0, 0, 0, 1, 1, 1]
 
 
 def test_conversations_that_end_at_about_the_same_time_are_scored_in_one_call() -> None:
