@@ -12,7 +12,7 @@ from reward.rules import rule
 from reward.rules.parsing import answer, refusal
 from reward.rules.parsing.choices import ordinals, prose
 from reward.rules.parsing.choices.confirmed import asserted, by_verdicts, confirmed
-from reward.rules.parsing.choices.denied import DENIED, without_denied
+from reward.rules.parsing.choices.denied import DENIED, left_over, without_denied
 from reward.rules.parsing.choices.letters import (
     FULLWIDTH,
     LETTER,
@@ -163,8 +163,11 @@ def _letter(text: str, letters: str, choices: list[str], stated: bool = True) ->
             return by_text
     if led := _opening(text, letters, choices):  # 'C - A cat'
         return led
+    full = text
     text = without_denied(without_listing(without_formulas(text, letters), letters), letters)
     mentions = lone_letters(text, letters)
+    if not mentions and choices and (left := left_over(full, letters)):
+        return left
     if is_conditional(text, mentions):
         return None
     if are_letters(text, letters):

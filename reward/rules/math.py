@@ -66,6 +66,9 @@ def finals(response: str) -> tuple[str, ...]:
     sentence = answer.stated(end)
     text = end if sentence is None else sentence
     exact, *rounded = main_number.rounding(text) or (text,)
+    if sentence is None and (parts := last_line.parts(exact)):
+        answers = [*map(one_answer.last, parts)]
+        return (", ".join(filter(None, answers)),) if all(answers) else ()
     exact = main_number.in_main_clause(exact) if sentence is None else exact
     if sentence is None and (several := last_line.several(exact)):
         return several

@@ -13,7 +13,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from reward.rules.parsing import answer, number_words, refusal, rewording
+from reward.rules.parsing import answer, intervals, number_words, refusal, rewording, units
 from reward.rules.rule import Extra, Rule
 from reward.support.errors import GroundTruthError
 
@@ -42,7 +42,8 @@ TEN = rf"(?:\*|\\times|\\cdot|x) ?10 ?{POWER}"
 # A whole or decimal number after a word that joins nothing to it, the last of the text.
 SIMPLE = re.compile(
     r"(?:.*[A-Za-z,:;](?<!\bor)(?<!\band)(?<!\bto)(?<!\bnot)(?<!\bNot)(?<!n't)(?<!\bbe)(?<!\bthan)(?<!\bmaybe)(?<!\bperhaps)"
-    r"(?<!negative)(?<!Negative)(?<!\bminus)(?<!\bMinus) )?([-+]?\d+(?:\.\d+)?)"
+    r"(?<!\bleast)(?<!\bmost)(?<!\bin)(?<!\bof)(?<!negative)(?<!Negative)(?<!\bminus)(?<!\bMinus) )?"
+    r"([-+]?\d+(?:\.\d+)?)"
     r"(?:[.!]?|[.!]? (?!is not\b|is wrong\b)[A-Za-z ]*[.!]?)\Z",
     re.DOTALL,
 )
@@ -86,15 +87,17 @@ JOINED_BEFORE = re.compile(
     r"|\b(?:ln|log|exp|(?:arc)?(?:sin|cos|tan))[ (]{1,2}|\u221a\(?"
     r"|[\w)] ?\+ ?|\d[a-z]? - |(?<!\d)0[xX])$"
 )
-JOINED_AFTER = re.compile(r"-\d|[/:,.] ?\d|\^|/ ?[a-z]\b|\*{1,2} ?\d|\\(?:pi|sqrt|frac)|!\w|[\u03c0\u221a]|i\b")
+JOINED_AFTER = re.compile(
+    r"-\d|[/:,.] ?\d|\^|/ ?[a-z]\b|\*{1,2} ?\d|\\(?:pi|sqrt|frac)|!\w|[\u03c0\u221a]|i\b| (?:squared|cubed)\b"
+)
 # One of several guesses ('3 or 7'), a bound ('x < 5'), what is denied ('not 5', '5 is wrong').
 QUALIFIED_BEFORE = re.compile(
     r"(?:\d\W{0,3}\b(?:or|and|to)\b(?: (?:maybe|perhaps|possibly|even))?\W{0,3}"
-    r"|\d\W{0,3}\bor [a-z] ?= ?|\d ?[或和到至] ?"
+    r"|\d\W{0,3}\bor [a-z] ?= ?|\d ?[或和到至] ?|\d (?:in|of|out of) "
     r"|(?:\b(?:[Nn]ot|than)|n['\u2019]t) (?:be )?\W?|不是 ?|(?:\A|[\s(])>"
     r"|(?:<=?|[\u2260\u2264-\u2267\u00b1]|!=|(?<![-=>])>=|\w >|\\(?:neq?|leq?|geq?|pm)) ?)$"
 )
-QUALIFIED_AFTER = re.compile(r" is (?:not|wrong|incorrect)\b")
+QUALIFIED_AFTER = re.compile(r"(?:,? which)? is (?:not|wrong|incorrect|false|impossible|a contradiction)\b")
 SOLVED = re.compile(r" ?= ?[A-Za-z]\b")  # '5A = 100, or 20 = A'
 INSIDE_WORD, LETTER = re.compile(r"[A-Za-z]\Z"), re.compile(r"[A-Za-z]")
 # Of 25 cm^2, 9.8 m/s^2, 3 m s^-1.
@@ -112,7 +115,7 @@ def last(response: str) -> str | None:
     if ruled_out := RULED_OUT.search(text, max(0, len(text) - 128)):
         text = text[: ruled_out.start()]
     simple = SIMPLE.match(text)
-    if simple and "\\" not in text:
+    if simple and "\\" not in text and not units.is_smaller_part(text, simple.start(1), simple.end(1)):
         return simple[1]
     text = ascii_text(text)
     end = UP_TO_LAST_DIGIT.match(text)
@@ -156,7 +159,8 @@ def scaled(number: str, rest: str) -> tuple[str, ...]:
         return (times,) if multiple[1] == "k" else (times, number)
     if scale is None or "/" in number or len(number) > DIGITS:
         return (number,)
-    return number, f"{Decimal(number) * SCALES[scale[1].lower()]:f}"
+    times = f"{Decimal(number) * SCALES[scale[1].lower()]:f}"
+    return (times,) if scale[1].lower() == "hundred" else (number, times)
 
 
 def opening(text: str) -> tuple[str | None, str] | None:
@@ -182,6 +186,8 @@ def _alone(text: str, match: re.Match[str]) -> str | None:
     """The number, unless it is joined to something else; what is joined is no number."""
     before = text[max(0, match.start() - 24) : match.start()]
     if JOINED_BEFORE.search(before) or JOINED_AFTER.match(text, match.end()):
+        return None
+    if intervals.is_bound(text, match.start()) or units.is_smaller_part(text, match.start(), match.end()):
         return None
     if QUALIFIED_AFTER.match(text, match.end()) or (
         QUALIFIED_BEFORE.search(before) and not SOLVED.match(text, match.end())

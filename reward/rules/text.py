@@ -53,9 +53,16 @@ REVISED = re.compile(
 EMPHASISED = re.compile(
     r"[*_\"\u201c]{0,3}([^*_\"\u201c\u201d\n]{1,200}?)(?<! )(?:\*{1,2}|_{1,2}|[\"\u201d])(?=[\s,.;:!?(]|\Z)"
 )
+# 'It's Paris.', 'It was Paris, not London.', where that is all of a response
+IT_IS = re.compile(
+    r"\W{0,4}(?:it|that|this)(?:['\u2019]s| is| was| must be) "
+    r"(?!(?:not|no|either|neither|likely|probably|maybe|possibly|perhaps)\b)([^\n]{1,120})",
+    re.IGNORECASE,
+)
+HEDGE = re.compile(r"\A(?:(?:most )?likely|probably|definitely|certainly|clearly|simply|indeed) (?=\S)", re.IGNORECASE)
 COPULA = re.compile(r"(?:です|である|となります|になります|입니다|이다|이에요|예요)\Z")
 EMOJI = re.compile("[\\s\u2600-\u27bf\U0001f300-\U0001faff\ufe0f]")
-LABEL = re.compile(r"\AA ?[:\uff1a]\s*")  # of a few-shot prompt
+LABEL = re.compile(r"\A(?:A|答) ?[:\uff1a]\s*")  # of a few-shot prompt
 # Typographic quotes, as TriviaQA's evaluation has them, are punctuation as well.
 QUOTES = str.maketrans(dict.fromkeys("\u2018\u2019\u00b4\u201c\u201d", "'"))
 BLANKS = str.maketrans(dict.fromkeys(string.punctuation, " "))
@@ -104,7 +111,7 @@ def finals(response: str) -> tuple[str, ...]:
     if final is None:
         sentence = _sentence(end)
         if sentence is not None:
-            sentence = _without_emoji(sentence)
+            sentence = HEDGE.sub("", _without_emoji(sentence))
             bare = COPULA.sub("", answer.bare(sentence))
             emphasised = EMPHASISED.match(sentence)  # '**Paris**, the capital of France': its first mark may be gone
             short = emphasised[1] if emphasised else APPOSITION.sub("", bare)
@@ -112,6 +119,9 @@ def finals(response: str) -> tuple[str, ...]:
         final = LABEL.sub("", end.strip())
         if polar := _polar(final):
             return polar
+        said = IT_IS.fullmatch(final)
+        if said and answer.first_sentence(said[1]).rstrip(".") == said[1].rstrip(". "):
+            return (final.rstrip("\u3002\uff01\uff1f"), answer.bare(said[1]))
     return (_without_emoji(final).rstrip("\u3002\uff01\uff1f"),)
 
 

@@ -73,6 +73,7 @@ NICHT_SONDERN = re.compile(
 DENIED = re.compile(
     r"(?:definitely |certainly |clearly )?(?:not\b|(?:is|was)n't\b|nicht\b|pas\b|не\b|不是|并非)", re.IGNORECASE
 )
+COUNTERFACTUAL = re.compile(r"[^.;\n]{1,80}?,? (?:if not for|were it not|if it (?:were|was)(?: not|n't)) ")
 DOUBTED = re.compile(
     r"(?:n't|n\u2019t|\bnot) (?:think|believe|say|mean)(?: that)?(?: the)?(?: \w{1,12})? \Z"
     r"|\bdoubt(?: that)?(?: the)?(?: \w{1,12})? \Z|\b(?:wrong|incorrect) \Z"
@@ -230,7 +231,7 @@ def sentences(response: str) -> Iterator[str]:
         corrected = NOT_BUT.match(sentence) or NICHT_SONDERN.match(sentence)
         if corrected:
             sentence = corrected[2].strip()
-        elif DENIED.match(sentence):
+        elif DENIED.match(sentence) or COUNTERFACTUAL.match(sentence):
             continue
         revised = list(REVISED.finditer(response, statement.end(), statement.end() + LONGEST_STATEMENT))
         if revised:

@@ -1,4 +1,4 @@
-"""Intervals in other notations: sets that bound a variable, brackets that are turned."""
+"""Intervals in other notations: sets that bound a variable, brackets that are turned, bounds in words."""
 
 import re
 
@@ -12,11 +12,27 @@ BUILDER = re.compile(
 FRENCH_PART = r"([\[\]]) ?([^\[\],;]{1,60})[,;]([^\[\],;]{1,60})([\[\]])"
 FRENCH = re.compile(rf"(?=\]|.*\[\Z)(?:[A-Za-z] ?\\in ?)?{FRENCH_PART}(?: ?\\cup ?{FRENCH_PART}){{0,3}}")
 
+# A bound ('at least 7') is no number, but where it says what is needed or can be done ('He needs at least 7 boxes').
+BOUND = re.compile(r"\bat (?:least|most)\W{1,3}\Z|(?:至少|至多|最多)\W{0,2}\Z", re.IGNORECASE)
+NEEDED = re.compile(
+    r"\b(?:need(?:s|ed|ing)?|must|should|requires?|required|ha[sd] to|have to|can|could|takes?|will|would)\b"
+    r"|需|要|应|得|能|可以",
+    re.IGNORECASE,
+)
+LONGEST_SENTENCE = 256
 # '5 > x > -2' is '-2 < x < 5'.
 FALLING = re.compile(
     r"\A([^<>=,]{1,40}?) ?(>|\\g(?:eq?|eqslant)(?![a-z])) ?([A-Za-z]) ?(>|\\g(?:eq?"
     r"|eqslant)(?![a-z])) ?([^<>=,]{1,40})\Z"
 )
+
+
+def is_bound(text: str, begin: int) -> bool:
+    """Whether what begins there is only said to be reached or not to be passed."""
+    lead = text[max(0, begin - LONGEST_SENTENCE) : begin]
+    bound = BOUND.search(lead[-24:])
+    sentence = re.split(r"[.!?\n\u3002]", lead[:-1])[-1]
+    return bound is not None and NEEDED.search(sentence) is None
 
 
 def of_builders(text: str) -> str:

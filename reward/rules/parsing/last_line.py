@@ -32,7 +32,8 @@ EITHER_ROOT = re.compile(
     r"\$\1(?:_\{?\d\}?)? ?= ?([^$=\n]{1,40})\$[\s.\u3002\uff0e]*\Z"
 )
 RATIO = re.compile(
-    r"(?:\bratio\b|比)[^\n]{0,200}?(?<![\w:.])(\d{1,9})(?: to | ?[:\uff1a] ?)(\d{1,9})[.*\s\u3002]*\Z", re.ASCII
+    r"(?:\b(?:ratio|odds)\b|比)[^\n]{0,200}?(?<![\w:.])(\d{1,9})(?: to | ?[:\uff1a] ?)(\d{1,9})[.*\s\u3002]*\Z",
+    re.ASCII,
 )
 # 'x = 2, y = 3'
 NAMED = re.compile(r"([A-Za-z](?:_\{?\w\}?)?) ?= ?([^=,]+)")
@@ -51,11 +52,30 @@ VALUES = re.compile(
 AND_ELSEWHERE = r",? (?:and|und|et|y|e|и) | ?(?:[\uff0c、和与と와과]) ?"
 JOINED_FORMULAS = re.compile(
     rf"(?<!between )(?<!from ){ONE_FORMULA}(?:[,\uff0c、]? ?{ONE_FORMULA}){{0,4}}"
-    rf"(?:{AND_ELSEWHERE}|(?<=\d\$), (?=\$(?:[a-z](?:_\{{?\d\}}?)? ?= ?)?[\d-]))"
-    rf"{ONE_FORMULA}[.*\s。\uff0e]*\Z",
+    rf"(?:{AND_ELSEWHERE}|(?<=[\d}}]\$), (?=\$(?:[a-z](?:_\{{?\d\}}?)? ?= ?)?(?:[\d-]|\\(?:sqrt|[dt]?frac))))"
+    rf"{ONE_FORMULA}(?: (?:are|were|all|both|each|satisfy|work)\b[^\d$\\=\n]{{0,80}})?[.*\s。\uff0e]*\Z",
     re.IGNORECASE,
 )
-PLAIN_NUMBER = re.compile(r"-?[\d.,/]*\d")  # '$5$, $6$, $7$' is no 7
+CONSTANT = re.compile(r"(?:[-+\d.,/ (){}]|\\(?:[dt]?frac|sqrt|pi)(?![a-z]))+")  # '$5$, $6$, $7$' is no 7
+# 'Sum: 12, product: 35', 'The GCD is 6 and the LCM is 36.', '最大值为8，最小值为2': results of different names
+NAMED_RESULT = (
+    r"(?:(?:the )?(?!(?:so|thus|hence|therefore|then|which|that|this|it|there|if|when|for|let|since|as|step|total"
+    r"|answer|result|final|overall|altogether)\b)[a-z]{3,14}(?: of [a-z]{1,14})?"
+    r"|(?![所因则故那答共总一而])(?:(?!不)[\u4e00-\u9fff]){1,8}?) ?(?:(?:is|are|:|=) ?|[\uff1a是为] ?)"
+    rf"({ONE_FORMULA}|{VALUE})(?: ?%|\u00b0)?"
+)
+RESULTS = re.compile(
+    rf"\W*(?:(?:so|thus|hence|therefore|所以|因此|故|综上)[,\uff0c]? ?)?{NAMED_RESULT}"
+    rf"(?:(?:,? and |[,;] |[\uff0c\uff1b、]){NAMED_RESULT}){{1,3}}[.*\s\u3002]*",
+    re.IGNORECASE,
+)
+# '(a) 3, (b) 5', '**(i)** 12', each on a line or behind a mark
+PART = re.compile(
+    r"(?:\A|\n|(?<=[.;,\d$] ))[ \t*_#-]{0,6}(?:part )?\(?([a-f]|i{1,3}|iv)\)[*_]{0,2}[:.]?[*_ \t]{1,4}",
+    re.IGNORECASE,
+)
+PART_NAMES = ("abcdef", ("i", "ii", "iii", "iv"))
+LONGEST_PARTS = 1_024
 TEN = re.compile("\u00d7 ?10([\u207b]?[\u2070\u00b9\u00b2\u00b3\u2074-\u2079]{1,3})")
 SIDES = re.compile(r"(?<![<>!:=\\])=(?!=)")
 COLUMN = re.compile(r"\\begin\{[pb]?matrix\}([^&]{1,400})\\end\{[pb]?matrix\}")
@@ -98,6 +118,10 @@ def several(text: str) -> tuple[str, ...]:
         return (", ".join(re.findall(VALUE, listed[1])),)
     if clock := CLOCK.search(line):
         return (clock[1],)
+    if RESULTS.fullmatch(line):
+        results = [value.strip("$") for value in re.findall(NAMED_RESULT, line, re.IGNORECASE)]
+        if all(map(CONSTANT.fullmatch, results)) and "," not in "".join(results):
+            return (", ".join(results),)
     joined = JOINED_FORMULAS.search(line)
     if joined is None:
         return ()
@@ -108,7 +132,21 @@ def several(text: str) -> tuple[str, ...]:
     # Of roots, as '$x_1 = 2$ and $x_2 = 5$', the last one alone is no answer.
     names = [match[1][:1] for formula in formulas if (match := NAMED.fullmatch(formula))]
     are_roots = len(names) == len(formulas) and len(set(names)) == 1
-    return (values,) if are_roots or all(map(PLAIN_NUMBER.fullmatch, formulas)) else (values, formulas[-1])
+    return (values,) if are_roots or all(map(CONSTANT.fullmatch, formulas)) else (values, formulas[-1])
+
+
+def parts(text: str) -> list[str]:
+    """What stands behind '(a)', '(b)' and so on, where a text ends in such parts; nothing elsewhere."""
+    end = text.strip()[-LONGEST_PARTS:]
+    marks = list(PART.finditer(end))
+    for names in PART_NAMES:
+        labels = [mark[1].lower() for mark in marks]
+        begin = max((at for at, label in enumerate(labels) if label == names[0]), default=len(labels))
+        last = marks[begin:]
+        if len(last) > 1 and labels[begin:] == [*names[: len(last)]] and "\n" not in end[last[-1].end() :]:
+            ends = [*(mark.start() for mark in last[1:]), len(end)]
+            return [end[mark.end() : stop].strip(" \n,;") for mark, stop in zip(last, ends, strict=True)]
+    return []
 
 
 def either_root(text: str) -> str | None:

@@ -10,8 +10,10 @@ from reward.rules.parsing import answer, intervals, number_words
 LONGEST_NUMBER = 64
 LONGEST_GAP = 64  # characters between two boxes of one answer
 CONNECTIVES = re.compile(
-    r"(?:[\s$,;&]|\\(?:q?quad|text ?\{[^{}]{0,40}\}|[,;:()\[\]! ])|\b(?:and|or)\b)*(?:[A-Za-z](?:_\{?\w\}?)?\s*=\s*)?"
+    r"(?:[\s$,;&]|\\(?:q?quad|text ?\{[^{}]{0,40}\}|[,;:()\[\]! ])|\b(?:and|or|maybe|perhaps|possibly)\b|[或和与])*"
+    r"(?:[A-Za-z](?:_\{?\w\}?)?\s*=\s*)?"
 )
+EITHER = re.compile(r"\bor\b|或")  # between two guesses, of which neither alone is the answer
 DENIED_BOX = re.compile(r"(?:\b(?:not|rather than|instead of)|不是|而非) ?[\s$(*\\\[]{0,6}\Z")
 SYMBOLS = str.maketrans(
     {"\u03c0": "\\pi ", "\u221e": "\\infty ", "\u2264": "\\le ", "\u2265": "\\ge ", "\u222a": "\\cup "}
@@ -136,7 +138,7 @@ Value = tuple[Fraction, int | None]
 
 
 def boxes(text: str) -> tuple[str, ...]:
-    r"""Return the readings of the last ``\boxed{}``: with those that 'and' or commas join to it, and alone.
+    r"""Return the readings of the last ``\boxed{}``: with what is joined to it; alone too, if not by 'or'.
 
     Nothing where there is no box, "" where the last one is not closed or empty.
     """
@@ -149,15 +151,18 @@ def boxes(text: str) -> tuple[str, ...]:
         box = other
     if box is None:
         return ()
-    contents = [box[2]]
+    contents, is_guess = [box[2]], False
     while (before := answer.last_box(text, box[0])) is not None:
         gap = text[before[1] : box[0]]
         if before[1] > box[0] or len(gap) > LONGEST_GAP or not CONNECTIVES.fullmatch(gap):
             break
         contents.append(before[2])
+        is_guess = is_guess or EITHER.search(gap) is not None
         box = before
     different = list(dict.fromkeys(reversed(contents)))
-    return (contents[0],) if len(different) == 1 or not all(different) else (", ".join(different), contents[0])
+    if len(different) == 1 or not all(different):
+        return (contents[0],)
+    return (", ".join(different),) if is_guess else (", ".join(different), contents[0])
 
 
 def clean(latex: str) -> str:

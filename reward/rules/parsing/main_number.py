@@ -9,7 +9,7 @@ import re
 from fractions import Fraction
 
 from reward.rules import number
-from reward.rules.parsing import answer, number_words, refusal
+from reward.rules.parsing import answer, number_words, refusal, units
 
 # What stands behind the number that a sentence is about: '= $25 for selling 14 peaches', '45 miles in 4 hours'.
 SENTENCE = re.compile(r"(?<=[.!?]) +(?=[A-Z])")
@@ -85,11 +85,13 @@ VALUE = re.compile(
 MARKER = re.compile(
     r"(?P<bracket> ?\((?!or\b|and\b|maybe\b|mod\b|base\b|in base\b)(?=[^()\n]*(?:[A-Za-z]{2}|=))[^()\n]{2,80}\)"
     r"| ?\uff08(?!或|和)[^()\uff08\uff09\n]{1,80}\uff09)(?=[\s.*_!\u3002]*\Z)"
+    r"|(?P<hedge>[,;]? (?:but|though|although),? (?:it )?(?:possibly|maybe|perhaps|might|could|may)\b)"
     r"|(?P<reason>[,;]? ?\(?\b(?:when|where|whenever|if|since|because|provided|given that|assuming|while|whereas"
     r"|as long as"
     r"|(?:al)?though|but (?:I|not|only)|which (?:occurs?|happens|is (?:attained|achieved|reached|obtained))"
     r"|attained|achieved|reached|obtained|occurring)\b"
     r"|[,;\uff0c\uff1b ]? ?(?:当|此时|其中|因为|由于|[\uff0c,]比|可以|才[能可]))"
+    r"|(?P<again>[,;]? \(?(?:i\.e\.|that is,|equivalently|or)(?=[, ]))"
     r"|(?P<circumstance>[,;]? (?:as|when|at|for|in(?! base\b| which\b)|of|by|from|with|on|after|per|to (?!the\b"
     r"|be\b)(?=[a-z]{2}))\b(?![.*\s]*\Z))"
     r"|(?P<denied>[,;] ?[^,;\n]{1,40} (?:fails?|is (?:rejected|extraneous|invalid|impossible|discarded)"
@@ -131,7 +133,7 @@ COMMA = re.compile(r"[,\uff0c] ?(?!\d)")
 ROUNDING = re.compile(
     r"(?:[,;]? ?\(?(?:(?:or|which (?:is|equals)|i\.e\.,?) )?(?:approximately|approx\.?|about|roughly|around)"
     r"| ?(?:\u2248|\\approx|\u7ea6[为是]?)) ?(?P<value>\$?[\d.,]{1,20}\\?[%$]{0,2})"
-    r"(?: [a-z.]{1,16}){0,2}\)?[\s.*$\u3002]*\Z"
+    r"(?: [a-z.]{1,16}[\u00b2\u00b3]?){0,2}\)?[\s.*$\u3002]*\Z"
 )
 LABELLED = re.compile(
     r"(?:\b(?:steps?|case|part|method|equation|figure|exercise|example|note|chapter|section|line) \(?|第)\d{1,3}"
@@ -247,6 +249,10 @@ def main_clause(sentence: str) -> str:
         return sentence
     for marker in itertools.islice(MARKER.finditer(sentence), MOST_CLAUSES):
         head, tail = sentence[: marker.start()], sentence[marker.start() :]
+        if marker["again"] and not units.is_said_again(head, tail):
+            continue
+        if (marker["again"] or marker["hedge"]) and VALUE_END.match(head):
+            return head
         if not VALUE.search(head[-NEAR:]) or BOUND.search(head[-NEAR:]) or CONCLUDES.search(tail, 1):
             continue
         if marker["circumstance"] and (STATES.search(tail, 1) or not SAYS.search(head)):

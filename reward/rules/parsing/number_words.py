@@ -75,6 +75,7 @@ ONE_COUNTED = re.compile(
     r" (?P<b>one)\b(?! (?:that|which|who|can|could|to|more|another|of|problem|issue|caveat|thing)\b)",
     re.IGNORECASE,
 )
+ONE_IN = re.compile(r"\bone (?:in|out of) (?:every )?\Z", re.IGNORECASE)  # 'one in four' is no 4
 PLURAL = re.compile(rf"\b({'|'.join(ENGLISH)}) ({'|'.join(MULTIPLES)})s\b", re.IGNORECASE)  # 'three dozens'
 # 'None are left', 'There are no apples left.'
 NOTHING = re.compile(
@@ -133,7 +134,8 @@ def _english(text: str) -> str:
     numerals = [
         found
         for found in IN_ENGLISH.finditer(text)
-        if found[0].lower() != "one" or ONE.fullmatch(text) or found.start() in ones
+        if (found[0].lower() != "one" or ONE.fullmatch(text) or found.start() in ones)
+        and not ONE_IN.search(text, 0, found.start())
     ]
     if len(numerals) != 1:
         return text

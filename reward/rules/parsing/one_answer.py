@@ -3,7 +3,7 @@
 import re
 
 from reward.rules import number
-from reward.rules.parsing import last_line, main_number, number_words, refusal, units
+from reward.rules.parsing import intervals, last_line, main_number, number_words, refusal, units
 from reward.rules.parsing.latex import PERCENT
 
 # An amount of money, not the beginning of a formula.
@@ -65,6 +65,8 @@ def last(text: str) -> str | None:
         return next(filter(None, map(last_line.expression, wholes)), None) or _number(text) or last_line.word(line)
     formula = last_line.conclusion(text, formulas)
     if len(formulas) > 1 and OR.fullmatch(text, formulas[-2].end(), formulas[-1].start()):
+        return None
+    if formula is formulas[-1] and intervals.is_bound(text, formula.start()):
         return None
     after = CURRENCY.sub("", text[formula.end() :]) if formula is formulas[-1] else ""
     return _number(after) or last_line.content(formula)

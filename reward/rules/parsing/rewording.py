@@ -6,8 +6,27 @@ A root that is rejected is left out: 'x = 5 or x = -3. We reject x = -3.' is 'x 
 import re
 from fractions import Fraction
 
+# '25% of 80, which is 20', '3 dozen, i.e., 36': how a value is reached, or counted, and the value.
+WORKED_OUT = re.compile(
+    r"(?<![\w.,$/-])(?:\d[\d.,]{0,12}(?:/\d{1,6})?\\?%? of (?:\$?\d[\d.,]{0,16}|them|these|those"
+    r"|(?:the|all) (?:\d{1,9} )?[a-z]+)"
+    r"|\d[\d.,]{0,12} (?:dozen|score|pairs?|hundred|thousand|million))(?: [a-z]{2,16}){0,2}"
+    r"(?:,? (?:which|that) (?:is|are|equals|makes|gives|comes to)|,? \(?(?:i\.e\.,?|that is,?|that['\u2019]s)|, or)"
+    r" (?=\$?\d[\d.,]{0,16}(?!\d|/))"
+)
+# 'The probability is 1 in 6.'
+CHANCE = re.compile(
+    r"(\b(?:probability|chances?|odds|likelihood)\b[^.\n]{0,80}?(?<![\d.,/])(?<!\d ))(\d{1,6}) (?:in|out of) (\d{1,9})"
+    r"(?![\d,/]|\.\d)"
+)
+# '3 or 4, most likely 4'
+DECIDED = re.compile(
+    r"(?<![\d.,/-])(-?\d[\d./]{0,16}) or (-?\d[\d./]{0,16})(?: [a-z]{3,16})?[,;] "
+    r"(?:but )?(?:most likely|more likely|probably)"
+    r" (?=(?:\1|\2)\b(?![./]\d))"
+)
 NEAR = 400  # characters at the end in which roots and a sum are looked for
-CENTS = re.compile(r"(?<![\d.])\$?(\d[\d,]{0,20}) dollars?,? (?:and )?(\d{1,2}) cents?\b")
+CENTS = re.compile(r"(?<![\d.])(?:\$?(\d[\d,]{0,20}) dollars?|\$(\d[\d,]{0,20})),? (?:and )?(\d{1,2}) cents?\b")
 DEGREES = r"(?:\^ ?\{?\\circ\}?|\\text ?\{ ?[CF] ?\}|[ \u00b0$*]|degrees?\b|celsius\b|fahrenheit\b|[CF]\b){0,8}"
 BELOW_ZERO = re.compile(rf"(?<![\d.,-])(\d[\d.,]{{0,16}})({DEGREES}) below (?:zero|0)\b", re.IGNORECASE)
 MINUS_DEGREES = re.compile(r"零下 ?(?=\d)")
@@ -67,7 +86,12 @@ NAME = re.compile(r"\A\$?[a-z](?:_\{?\d\}?|[\u2080-\u2089])? ?= ?|\$")
 def reworded(text: str) -> str:
     """Return ``text`` with its amounts in digits, and without what it rejects at its end."""
     if " cent" in text:
-        text = CENTS.sub(lambda amount: f"${amount[1]}.{amount[2]:0>2}", text)
+        text = CENTS.sub(lambda amount: f"${amount[1] or amount[2]}.{amount[3]:0>2}", text)
+    if " of " in text or "i.e." in text or ", " in text:
+        text = WORKED_OUT.sub("", text)
+    if " or " in text:
+        text = DECIDED.sub("", text)
+    text = CHANCE.sub(r"\1\2/\3", text)
     if " below " in text:
         text = BELOW_ZERO.sub(r"-\1\2", text)
     if " and " in text:

@@ -72,6 +72,8 @@ PARTS = re.compile(
     rf"(?<![A-Za-z\d.,])(?<![\d.,] ){ONE_PART}(?:,? (?:and )?{ONE_PART}|{ONE_PART}){{1,2}}[.*\s\u3002]*\Z"
 )
 UNIT_AT = re.compile(rf"[ \u00a0-]?{UNIT}")
+LARGER = re.compile(rf"\d ?({NAMES}),? (?:and )?\Z")
+AT_END = re.compile(rf"\d[}})\s]{{0,4}}{UNIT}[\s.)\u3002]*\Z")
 
 
 def differ(truth: str, given: str, number: Number) -> bool | None:
@@ -86,6 +88,25 @@ def differ(truth: str, given: str, number: Number) -> bool | None:
     if one is None or other is None or one[0] != other[0] or one[1] == other[1] > 0:
         return None
     return one[2] != other[2]
+
+
+def is_smaller_part(text: str, begin: int, end: int) -> bool:
+    """Whether the number there only goes on with a quantity in a larger unit, as the 6 of '4 feet 6 inches'."""
+    larger, smaller = LARGER.search(text, max(0, begin - LONGEST), begin), UNIT_AT.match(text, end)
+    if larger is None or smaller is None or smaller["per"]:
+        return False
+    one, other = UNITS[larger[1]], UNITS[smaller["unit"]]
+    return one[0] == other[0] and one[1] > other[1]
+
+
+def is_said_again(one: str, other: str) -> bool:
+    """Whether two texts, of which the one ends in a quantity, say it in two units: '12 cm' and '0.12 m'."""
+    parts = [SPACES.sub(" ", MARKED.sub(r" \1 ", text)).replace("$", " ") for text in (one, other)]
+    found = AT_END.search(parts[0][-LONGEST:]), AT_END.search(parts[1][:LONGEST])
+    if None in found:
+        return False
+    units = [UNITS[match["unit"]] for match in found if match]
+    return units[0][0] == units[1][0] and units[0][1] != units[1][1]
 
 
 def several_parts(line: str) -> str | None:

@@ -13,6 +13,7 @@ CONFIRMED = LetterPattern(
     r"|(?<![A-Za-z0-9'])([A-J])\? (?:Yes|Correct|Right)\b"
     r"|([A-J])(?:选项|选择|项)?[:\uff1a]?(?:才?是)?(?:正确|对的|符合题意)"
     r"|(?<!不)正确的?(?:选项|答案)?(?:应该?|应当)?是 ?([A-J])(?![A-Za-z])"
+    r"|(?<![A-Za-z0-9'])([A-J])\)? (?:alone )?(?:remains|is left)(?=[.,;!\n]|\s*\Z)"
     r"|\bleaves (?:us with )?(?:option |choice )?\(?([A-J])\)? as the only\b"
 )
 # So do 'B is correct' and 'I'd say B', where nothing after them turns the text or draws a conclusion.

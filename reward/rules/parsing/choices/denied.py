@@ -30,6 +30,8 @@ DENIED = (
     r" (?:(?:an? |the )?(?:wrong|incorrect|false)|not\b|out\b|ruled out|eliminated|excluded|impossible"
     r"|(?:an? |the )?(?:distractor|trap|decoy|red herring|mistake|error|misreading|misconception)s?\b)"
     r"|(?:is|are|was)n't|cannot|can't"
+    r"|(?:would|could|might) (?:be|have been) (?:right|correct|true|the (?:right |correct )?answer),?"
+    r" (?:if|had|before)\b"
     r"|(?:这个)?(?:选项|項|项)?(?:都|显然|是|均|也)*(?:错|不选(?!择?[A-J])|不对|不正确|不是|不符|不成立|不合|有误|(?:被|可以?|应该?|先)*排除)))"
 )
 # One letter, or several that more than a comma joins: in 'B, C is wrong' one is wrong.
@@ -52,6 +54,7 @@ NEGATED = LetterPattern(
     rf"(?:(?:(?:,|、) ?{LETTER}){{0,8}}(?:/|、|,? or|,? and|,? nor|和|或) ?{LETTER}){{0,8}}{INSTEAD}"
     rf"|{LETTER} (?:is|seems|looks) (?:[a-z]{{1,12}} )?(?:worse|weaker|poorer|inferior|less [a-z]{{1,20}}) (?:than|to) "
     rf"|{LETTER}(?:远)?不如|\b(?:rather than|instead of|as opposed to|unlike) [^.,;()\n]{{1,48}} \([A-J]\)"
+    rf"|{LETTER} or {LETTER}\?"
     rf"|{DENIAL}{LETTER}(?:(?:,|/|、| or| and|,? nor|和|或)+ ?{LETTER}){{0,8}}"
     rf"|{LIST}(?: \([^()\n]{{1,60}}\))?{DENIED}"
     rf"|{LETTER}(?: ?, ?(?:and |or )?{LETTER}){{1,8}}(?=,? (?:are|were|can|do)|(?:选项)?[都均]){DENIED}",
@@ -88,10 +91,18 @@ TEXT_DENIED = (
     r" (?:is|are|was|were) (?:(?:clearly|also|both|all|obviously) )?"
     r"(?:wrong|incorrect|false|not (?:correct|right|true)|ruled out)(?=[.,;!]|\s*\Z)"
 )
+FEWEST = 2  # of so few, one that is wrong need not mean the other
 DOUBTED = LetterPattern(
     rf"(?:{OTHERS}){LETTER}|(?:choices |options |answers )?{LIST}{UNFIT}|{TEXT_DENIED}",
     re.IGNORECASE,
 )
+
+
+def left_over(text: str, letters: str) -> str | None:
+    """The one letter that a text does not rule out, where it names all others and says that they are wrong."""
+    left = set(letters) - {letter for letter, _, _ in lone_letters(text, letters)}
+    is_all = len(letters) > FEWEST and len(left) == 1 and not lone_letters(without_denied(text, letters), letters)
+    return left.pop() if is_all else None
 
 
 def without_denied(text: str, letters: str) -> str:

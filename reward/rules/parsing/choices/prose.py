@@ -59,7 +59,14 @@ ONLY_VERB = re.compile(
     r" [a-z]{2,12}s(?:[.!]| (?!not\b|wrong\b|incorrect\b|false\b))"
 )  # 'only London lies on the Thames'
 VERB = re.compile(r"[*_\"]* (?:is|are|was|were|has|have|had|does|do)(?! (?:not|wrong|incorrect|false|the wrong))\b")
-LABEL = re.compile(r"^[ \t*_(]{0,6}([A-Z])[.):\u3001\uff0e\uff1a][*_ ]", re.MULTILINE)
+LABEL = re.compile(
+    r"(?:^[ \t*_(\u2022-]{0,6}|(?<=[.;!] )|(?<=[\u3002\uff1b;]))([A-Z])"
+    r"(?:[.):\u3001\uff0e\uff1a][*_ ]|(?:项|选项)[,\uff0c]"
+    r"| (?P<verb>(?:is|was|means|refers) (?:in|to|an?|from|the(?! (?:only|right|correct|best)))) )",
+    re.MULTILINE,
+)
+# What the last of a list says of its own choice
+CHOSEN = re.compile(r"\b(?:only|right|correct|best|fits?|matches|works|true)\b|正确|符合|[选選]", re.IGNORECASE)
 
 
 def by_words(text: str, choices: list[str]) -> str | None:
@@ -142,13 +149,15 @@ def by_last_number(text: str, choices: list[str]) -> str | None:
 
 
 def is_listing(text: str, letters: str) -> bool:
-    """Whether the last lines of a text go through all choices, one a line, and say no more."""
+    """Whether the last lines, or clauses, of a text go through all choices, and choose none."""
     labels = list(LABEL.finditer(text))
     last = labels[-len(letters) :]
     return (
         len(letters) > 2
         and "".join(label[1] for label in last) == letters
+        and len({label["verb"] for label in last}) == 1
         and "\n" not in text[last[-1].end() :].strip()
+        and ("\n" in text[last[0].start() : last[-1].start()] or not CHOSEN.search(text, last[-1].end()))
     )
 
 
