@@ -2,7 +2,8 @@
 
 LOCK keeps its plain lines. HASHES has a line ``name==version --hash=sha256:...`` for each package that the index has,
 with all files that a machine which the locks are for can take: wheels for Linux on x86-64, and the source. Its first
-line has the checksum of the lock that it is of.
+line has the checksum of the lock that it is of. ``# source only`` ends the line of a package with no such wheel: of no
+other does a wheelhouse (trainer/setup/wheelhouse/) hold a wheel that was built.
 """
 
 import hashlib
@@ -14,6 +15,7 @@ import tomllib
 
 # Of a wheel's file name: an interpreter of 3.10 to 3.12 or any, and a platform of Linux on x86-64 or any.
 FITS = re.compile(r".*-(?:[\w.]*py3[\w.]*|cp3\d+)-(?:none|abi3|cp31[012])-(?:any|[\w.]*linux[\w.]*_x86_64)\.whl")
+SOURCE_ONLY = "# source only"
 OTHERS = re.compile(r"musllinux|-cp3(?:[0-9]|1[3-9]|[2-9]\d)-cp3")
 
 
@@ -21,11 +23,12 @@ def lines(pylock: Path) -> list[str]:
     """Return a line a package."""
     found = []
     for package in tomllib.loads(pylock.read_text(encoding="utf-8"))["packages"]:
-        files = [each for each in package.get("wheels", []) if _fits(each["url"])]
-        files += [package["sdist"]] if "sdist" in package else []
+        wheels = [each for each in package.get("wheels", []) if _fits(each["url"])]
+        files = [*wheels, *([package["sdist"]] if "sdist" in package else [])]
         hashes = sorted(f"--hash=sha256:{each['hashes']['sha256']}" for each in files)
         if hashes:
-            found.append(" ".join([f"{package['name']}=={package['version']}{_marker(package)}", *hashes]))
+            marks = [] if wheels else [SOURCE_ONLY]
+            found.append(" ".join([f"{package['name']}=={package['version']}{_marker(package)}", *hashes, *marks]))
     return found
 
 

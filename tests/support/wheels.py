@@ -52,7 +52,9 @@ def source(folder: Path, name: str, version: str = "1.0") -> Path:
 
 def hashes(lock: Path, sums: Mapping[str, str]) -> None:
     """Write the file of checksums beside a lock."""
-    lines = [f"# of {lock.name} with sha256 {sha256(lock)}", *(f"{pin} --hash=sha256:{sums[pin]}" for pin in sums)]
+    sources = {pin: " # source only" * pin.startswith("sdist-only") for pin in sums}
+    lines = [f"{pin} --hash=sha256:{sums[pin]}{sources[pin]}" for pin in sums]
+    lines = [f"# of {lock.name} with sha256 {sha256(lock)}", *lines]
     lock.with_suffix(".hashes.txt").write_text("\n".join(lines) + "\n")
 
 

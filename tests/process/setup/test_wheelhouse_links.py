@@ -133,6 +133,24 @@ def test_a_wheel_whose_hash_the_lock_does_not_have_is_refused(house) -> None:
     assert sums and not faults
 
 
+def test_only_of_a_source_without_wheels_is_a_wheel_built(house) -> None:
+    """One for every machine that is said to be built escapes no hash of the locks."""
+    file = wheels.wheel(house, "plain").name
+    (house / "wheels").mkdir()
+    (house / file).rename(house / "wheels" / file)
+    listed = Manifest(target(), {}, {file: manifest.checksum(house / "wheels" / file)}, [file])
+    sums, _, faults = verify._choose(house, listed, [], [Pin("plain", "1.0", ("0" * 64,))])
+    assert not sums and "are not those whose hashes" in faults[0]
+    sums, _, faults = verify._choose(house, listed, [], [Pin("plain", "1.0", ("0" * 64,), source_only=True)])
+    assert sums and not faults
+
+
+def test_the_locks_name_what_has_no_wheel() -> None:
+    for device in ("cpu", "cuda"):
+        pins = requirements.pins("stack", Target(device, "3.12", 31))
+        assert [pin.name for pin in pins if pin.source_only] == ["antlr4-python3-runtime"]
+
+
 def test_no_page_of_html_has_pip_ask_a_server(house, tmp_path) -> None:
     """Pip reads the pages in a folder of wheels, and would prefer what they link to by a build tag."""
     (house / "wheels").mkdir()

@@ -65,6 +65,8 @@ def _build(pin: Pin, target: Target, folder: Path) -> Result:
     with tempfile.TemporaryDirectory(prefix=".fetch-", dir=folder) as name:
         said = _pip("wheel", "--wheel-dir", [pin], Path(name), f"--no-binary={pin.name}")
         no_wheel = f"{pin}: pip's indexes have no wheel for {target}"
+        if not said and pin.hashes and not pin.source_only:
+            return Result(fault=f"{no_wheel} whose hash the locks have, and one built from source would have another")
         if said:
             return Result(fault=f"{no_wheel}, nor a source that makes one: {_cause(said)}")
         wheel = next(Path(name).glob("*.whl"))

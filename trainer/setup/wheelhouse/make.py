@@ -128,7 +128,11 @@ def _keep(wheels: Path, before: Manifest, wanted: dict[Key, Pin]) -> dict[str, s
             continue
         pin, sha256 = wanted.get(wheel_key(path.name) or ("", "")), checksum(path)
         sound = sha256 == before.wheels.get(path.name, sha256)  # not listed yet: pip checked it as it came
-        if pin and sound and (not pin.hashes or sha256 in pin.hashes or path.name in before.built):
+        if (
+            pin
+            and sound
+            and (not pin.hashes or sha256 in pin.hashes or (pin.source_only and path.name in before.built))
+        ):
             kept[path.name] = sha256
         else:
             say(f"removed, as it is damaged or not asked for: {path.name}")

@@ -21,11 +21,16 @@ TOOLS = "tools"  # the lock dev.txt, and the group of what it has beside the sta
 
 @dataclass(frozen=True)
 class Pin:
-    """One line of a lock. ``hashes`` (sha256) are those of the files that are allowed; with none, any file is."""
+    """One line of a lock.
+
+    ``hashes`` (sha256) are those of the files that are allowed; with none, any file is. ``source_only``: they are of a
+    source, of which a wheel is built.
+    """
 
     name: str
     version: str
     hashes: tuple[str, ...] = ()
+    source_only: bool = False
 
     def __str__(self) -> str:
         return f"{self.name}=={self.version}"
@@ -46,7 +51,8 @@ def pins(lock: str, target: Target) -> list[Pin]:
     hashes = hashes_of(path)
     lines = [line.partition("#")[0].strip() for line in path.read_text(encoding="utf-8").splitlines()]
     keys = [_parse(path, line, target) for line in lines if line]
-    return [Pin(*key, hashes.get(key, ())) for key in keys if key]
+    source_only = _source_only(path)
+    return [Pin(*key, hashes.get(key, ()), key in source_only) for key in keys if key]
 
 
 def _parse(lock: Path, line: str, target: Target) -> Key | None:
@@ -70,6 +76,14 @@ def hashes_of(lock: Path) -> dict[Key, tuple[str, ...]]:
         return {}
     parts = [(line.partition(" ")[0].split("=="), line) for line in lines[1:]]
     return {(name, version): tuple(SHA256.findall(line)) for (name, version), line in parts}
+
+
+def _source_only(lock: Path) -> set[Key]:
+    """Return the packages of a lock that have no wheel."""
+    beside = lock.with_suffix(".hashes.txt")
+    lines = beside.read_text(encoding="utf-8").splitlines() if beside.is_file() else []
+    parts = [line.partition(" ")[0].partition("==") for line in lines if line.endswith(" # source only")]
+    return {(name, version) for name, _, version in parts}
 
 
 def groups() -> dict[str, list[str]]:

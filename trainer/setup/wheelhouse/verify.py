@@ -104,7 +104,8 @@ def _choose(
     for pin in pins:
         file, word = "" if pin.name in replaced else files.get(pin.key, ""), listed.left_out.get(pin.name)
         sha256 = listed.wheels.get(file) or own_sums.get(pin.key)
-        if (sha256 or pin.name in replaced) and pin.hashes and sha256 not in pin.hashes and file not in listed.built:
+        built = pin.source_only and file in listed.built
+        if (sha256 or pin.name in replaced) and pin.hashes and sha256 not in pin.hashes and not built:
             other.append(pin)
         elif sha256:
             sums[pin] = sha256
