@@ -2,8 +2,9 @@
 
 A short supervised run on conversations of a teacher who errs: in ``ERRS`` of the turns the teacher plays as somebody
 does who half knows the game (on a frozen lake: who sees no holes), so that the most likely move is often the wrong one,
-and the right one is sampled often enough for PPO to find it. Warm-up ends where the model is within ``MARGIN`` of the
-teacher.
+and the right one is sampled often enough for PPO to find it. In a game of chance the teacher errs in so many of the
+episodes instead, in all turns of each: where one wrong move in two undoes the right ones, too few episodes end well to
+learn from. Warm-up ends where the model is within ``MARGIN`` of the teacher.
 
 Run as ``python -m data.environment.player FOLDER --seed N --env JSON``.
 """
@@ -28,8 +29,8 @@ from environments.session import Session
 from environments.spec import EnvSpec
 from environments.text_env import rules_of
 
-ERRS = 0.6  # share of the turns in which the teacher plays by what it believes
-RANDOM = 0.1  # share of the turns in which it plays anything
+ERRS = 2 / 3  # share of the turns, or of the episodes, in which the teacher plays by what it believes
+RANDOM = 0.1  # share of the turns in which it plays anything, whatever it knows
 VOCABULARY = 1024
 POSITIONS = 4096
 EPISODES = 1500  # conversations of the teacher
@@ -54,28 +55,47 @@ class TeacherConversation:
 class Teacher:
     """Plays well, by a mistaken belief, or at random, by the shares above."""
 
-    def __init__(self, chance: random.Random):
-        self.chance = chance
-        self._knows, self._believes = ScriptedPlayer(), ScriptedPlayer(mistaken=True)
+    def __init__(self, chance: random.Random, by_episode: bool):
+        """Make one who errs by turns, or, ``by_episode``, from an episode's beginning to its end or not in it."""
+        self.chance, self.by_episode = chance, by_episode
+        self._players = (ScriptedPlayer(), ScriptedPlayer(mistaken=True))
+        self.begin()
+
+    def begin(self) -> None:
+        """Begin an episode."""
+        self._shares = [1 - ERRS, ERRS]  # the chance, after the turns so far, that it knows or that it believes
 
     def answer(self, game: Game, turns_left: int) -> tuple[str, float]:
         """Return an action, and its probability."""
-        shares = dict.fromkeys(game.actions, RANDOM / len(game.actions))
-        for player, share in ((self._knows, 1 - ERRS - RANDOM), (self._believes, ERRS)):
-            action = player.best_action(game, turns_left)
-            assert action is not None, "a game of the kit has a scripted player"
-            shares[action] += share
-        action = self.chance.choices(list(shares), list(shares.values()))[0]
-        return action, shares[action]
+        best = [player.best_action(game, turns_left) for player in self._players]
+        assert None not in best, "a game of the kit has a scripted player"
+        chances = [  # of each action, for who knows and for who believes
+            {action: RANDOM / len(game.actions) + (1 - RANDOM) * (action == wanted) for action in game.actions}
+            for wanted in best
+        ]
+        mixed = {a: sum(share * of[a] for share, of in zip(self._shares, chances, strict=True)) for a in game.actions}
+        action = self.chance.choices(list(mixed), list(mixed.values()))[0]
+        if self.by_episode:  # Bayes: which one of the two it is in this episode, as its actions tell
+            self._shares = [s * of[action] / mixed[action] for s, of in zip(self._shares, chances, strict=True)]
+        return action, mixed[action]
+
+
+def has_chance(game: Game) -> bool:
+    """Whether an action of the game's has more than one outcome."""
+    table = game.table() or {}
+    return any(len(outcomes) > 1 for actions in table.values() for outcomes in actions.values())
 
 
 def play(spec: EnvSpec, chance: random.Random) -> list[TeacherConversation]:
     """Return the teacher's conversations, of training seeds."""
     game = make_environment(spec)
     assert isinstance(game, Game)
-    session, teacher, rules, conversations = Session(spec, game), Teacher(chance), rules_of(game), []
+    session, rules, conversations = Session(spec, game), rules_of(game), []
+    turn = session.reset(0)  # some games have their table once they have begun
+    teacher = Teacher(chance, by_episode=has_chance(game))
     for seed in range(EPISODES):
         turn, conversation = session.reset(seed), TeacherConversation()
+        teacher.begin()
         for turns_left in range(spec.max_turns, 0, -1):
             conversation.observations.append(
                 turn.observation if conversation.observations else f"{rules}\n\n{turn.observation}"

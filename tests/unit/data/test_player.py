@@ -7,6 +7,8 @@ from transformers import AutoTokenizer, PreTrainedTokenizerBase
 
 from data import models, tiny
 from data.environment import player
+from environments.games.game import Game
+from environments.make import make as make_environment
 from environments.spec import EnvSpec
 
 SPEC = EnvSpec("frozenlake", max_turns=16)
@@ -27,6 +29,31 @@ def test_the_teacher_is_mostly_wrong_where_the_holes_are(conversations) -> None:
     ]
     assert 0.5 < above.count("down") / len(above) < 0.75
     assert 0.2 < above.count("right") / len(above) < 0.45
+
+
+def test_in_a_game_of_chance_the_teacher_errs_from_an_episode_s_beginning_to_its_end() -> None:
+    """At the start of a slippery lake who knows goes left, who sees no holes never does, but for a turn at random."""
+    talks = player.play(EnvSpec("frozenlake", {"is_slippery": True}, max_turns=100), random.Random(1))
+    start = "PFFF\nFHFH\nFFFH\nHFFG"
+    lefts = [
+        [said == "left" for heard, said in zip(talk.observations, talk.actions, strict=True) if start in heard]
+        for talk in talks
+    ]
+    assert sum(first for first, *_ in lefts) / len(lefts) == pytest.approx(0.325, abs=0.04)
+    again = [left[:2] for left in lefts if len(left) > 1]
+    assert sum(first == second for first, second in again) / len(again) > 0.8  # by turns: 0.56
+    later = [surprise for talk in talks for surprise in talk.surprise[3:]]
+    assert sum(later) / len(later) < 0.5  # nats: then it is clear who plays: 0.925 for its move, 0.025 for each other
+
+
+def test_chance_is_seen_in_the_table() -> None:
+    games = {"frozenlake": False, "taxi": False, "blackjack": True, "cartpole": False}
+    specs = [*((EnvSpec(name), chance) for name, chance in games.items())]
+    for spec, chance in [*specs, (EnvSpec("frozenlake", {"is_slippery": True}), True)]:
+        game = make_environment(spec)
+        assert isinstance(game, Game)
+        game.reset(seed=0)
+        assert player.has_chance(game) is chance, spec
 
 
 @pytest.fixture(scope="module")
