@@ -15,6 +15,7 @@ from reward.judge.prompts.question import Prompts
 from reward.judge.providers import PROVIDERS, ApiType, Endpoint, KeyName, ModelName, Text, Url, faults_of_key
 from reward.support import json_text, yaml_file
 from reward.support.schema import STRICT, Check, Message, Number, OneOf, Via, empty, parse
+from reward.support.wording import printable
 
 # Field -> flag of ``./train.sh``.
 FLAGS = {
@@ -22,17 +23,18 @@ FLAGS = {
     **{name: f"--rm_{name}" for name in ("scoring_prompt", "scale", "language", "concurrency", "on_failure")},
     "money_budget": "--rm_budget",
 }
+LARGEST, YEAR = 10**12, 366 * 24 * 3600  # beyond: a slip of the keyboard; seconds
 AMOUNT = ": {value}: {number} of %s or more is wanted"
-OR_NULL = f"{AMOUNT}, or null for none"
+OR_NULL = f"{AMOUNT}, or null for none; at most {LARGEST:,}"
 ALLOWED = ": {value}: allowed: {choices}"
-Count = Annotated[int, Number(1, AMOUNT % 1)]
+Count = Annotated[int, Number(1, f"{AMOUNT % 1}, at most 100,000", 100_000)]
 Tokens = Annotated[int, Number(1, ": {value}: a whole number from 1 to 1,000,000 is wanted", 1_000_000)]
-Characters = Annotated[int, Number(100, AMOUNT % 100)]
-Seconds = Annotated[float, Number(0.001, AMOUNT % 0.001)]
-Limit = Annotated[float | None, Number(1, OR_NULL % 1)]
-TokenLimit = Annotated[int | None, Number(1, OR_NULL % 1)]
+Characters = Annotated[int, Number(100, f"{AMOUNT % 100}, at most {LARGEST:,}", LARGEST)]
+Seconds = Annotated[float, Number(0.001, f"{AMOUNT % 0.001}, at most {YEAR:,}", YEAR)]
+Limit = Annotated[float | None, Number(1, OR_NULL % 1, LARGEST)]
+TokenLimit = Annotated[int | None, Number(1, OR_NULL % 1, LARGEST)]
 Temperature = Annotated[float | None, Number(0, ": {value}: a number from 0 to 2 is wanted, or null for none", 2)]
-SmallLimit = Annotated[float | None, Number(0.001, OR_NULL % 0.001)]
+SmallLimit = Annotated[float | None, Number(0.001, OR_NULL % 0.001, LARGEST)]
 
 
 class ConfigError(ValueError):
@@ -102,7 +104,7 @@ class JudgeFile:
     token_budget: TokenLimit = None
     at_limit: Annotated[str, OneOf(("stop", "continue"), ALLOWED)] = "stop"
     prices: Annotated[Mapping[Annotated[str, Via(str)], ModelPrice], empty(dict)] = field(default_factory=dict)
-    cache: Text = ""
+    cache: Annotated[Text, Check(lambda path, _: "" if printable(path) == path else "a path is wanted")] = ""
 
 
 @dataclass(frozen=True)

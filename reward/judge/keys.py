@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import SplitResult, urlsplit
 
+from reward.support.wording import shown
+
 OWN_KEY = "JUDGE_API_KEY"  # env var of the key for an address that is no provider's
 NO_KEY = "none"  # what a server of one's own is sent where it has no key: the SDKs insist on one
 # What manuals write where a key belongs.
@@ -125,7 +127,7 @@ def url_fault(url: str) -> str:
         return "this is no URL; https://host/v1 is wanted"
     if "@" in parts.netloc or parts.query:
         return f"no key or password belongs into a URL: export it ({OWN_KEY}, or the provider's ..._API_KEY)"
-    return "" if fine or not url else f"{url!r} is no URL; https://host/v1 is wanted"
+    return "" if fine or not url else f"{shown(repr(url), 160)} is no URL; https://host/v1 is wanted"
 
 
 def is_same_server(one: str, other: str) -> bool:

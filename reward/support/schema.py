@@ -6,6 +6,7 @@ checked and nowhere else: it takes 0.1 s, and set-up's Python need not have it.
 """
 
 import dataclasses
+import itertools
 import math
 import typing
 from collections.abc import Callable, Mapping
@@ -17,6 +18,7 @@ from reward.support.wording import shown
 
 STRICT = {"extra": "forbid"}
 MOST = 160  # characters of a value in a message
+MOST_LISTED = 240  # characters of a list of names
 LARGEST = 1e300  # in size, of a number: what is beyond makes no float
 T = TypeVar("T")
 
@@ -139,7 +141,7 @@ def parse(kind: type[T], values: Any, name: Callable[[str], str]) -> tuple[T | N
 def _line(kind: Any, error: Mapping[str, Any], name: Callable[[str], str]) -> str:
     place, value = [part for part in error["loc"] if part != "[key]"], error["input"]
     if error["type"] == "wanted":
-        return name(_path(place)) + str(error["msg"]).replace("{value}", shown(repr(value), MOST))
+        return name(_path(place)) + str(error["msg"]).replace("{value}", _written(value))
     if error["type"] == "value_error":
         return f"{name(_path(place))}: {error['ctx']['error']}"
     if error["type"] in ("unexpected_keyword_argument", "invalid_key"):
@@ -147,13 +149,22 @@ def _line(kind: Any, error: Mapping[str, Any], name: Callable[[str], str]) -> st
         return f"{name(_path(place[:-1]))}: {no_such(str(place[-1]), known)}"
     if error["type"] == "missing":
         place = place[:-1]
-    not_value = f", not {shown(repr(value), MOST)}" if error["type"] != "missing" else ""
+    not_value = f", not {_written(value)}" if error["type"] != "missing" else ""
     return f"{name(_path(place))}: {_shape(_type_at(kind, place))} is wanted{not_value}"
 
 
 def no_such(name: str, known: list[str]) -> str:
-    """Return that there is no ``name``, with the nearest of those that are known, or all of them."""
-    return f"there is no {shown(name)}; " + (did_you_mean(name, known) or f"there are {', '.join(known)}")
+    """Return that there is no ``name``, with the nearest of those that are known, or a line of them."""
+    listed = [*itertools.takewhile(lambda n: len(", ".join(known[:n])) <= MOST_LISTED, range(1, len(known) + 1))]
+    more = len(known) - len(listed)
+    names = ", ".join(known[: len(listed)]) + f" and {more} more" * bool(more)
+    return f"there is no {shown(name)}; " + (did_you_mean(name, known) or f"there are {names}")
+
+
+def _written(value: Any) -> str:
+    """Return a value as it is written in YAML, in short."""
+    words: dict[Any, str] = {None: "null", True: "true", False: "false"}
+    return words[value] if value is None or isinstance(value, bool) else shown(repr(value), MOST)
 
 
 def _path(place: list[Any]) -> str:

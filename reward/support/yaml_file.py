@@ -235,6 +235,8 @@ def _twice(node: Any, prefix: str) -> Iterator[str]:
         seen: dict[str, int] = {}
         for key, value in node.value:
             name, line = str(key.value), key.start_mark.line + 1
+            if key.tag == "tag:yaml.org,2002:null":
+                yield f"line {line}: a name is wanted before the colon, not {shown(name) or 'nothing'}"
             if name in seen and name != "<<":
                 yield f"line {line}: {shown(prefix + name)} is there already, in line {seen[name]}; leave one out"
             seen[name] = line

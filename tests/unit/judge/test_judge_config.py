@@ -85,7 +85,7 @@ def test_another_provider_does_not_get_the_files_address(tmp_path) -> None:
         ({"scale": "10-1"}, "config/api_reward_config.yaml: scale: '10-1' is no scale: the worst score must be below"),
         ({"scale": 5}, "config/api_reward_config.yaml: scale: 5: a text is wanted, in quotes"),
         ({"concurrency": 0}, "config/api_reward_config.yaml: concurrency: 0: a whole number of 1 or more is wanted"),
-        ({"attempts": True}, "config/api_reward_config.yaml: attempts: True: a whole number of 1 or more is wanted"),
+        ({"attempts": True}, "config/api_reward_config.yaml: attempts: true: a whole number of 1 or more is wanted"),
         ({"timeout": "1m"}, "config/api_reward_config.yaml: timeout: '1m': a number of 0.001 or more is wanted"),
         (
             {"token_budget": 1.5},
@@ -140,7 +140,7 @@ def test_unknown_keys_and_faulty_values_are_told_together(tmp_path) -> None:
         "config/api_reward_config.yaml: fallback[1].model: which one? a name of the provider's is wanted",
         "config/api_reward_config.yaml: fallback[2]: {api_type: ..., model: ..., base_url: ..., api_key_env: ...} is "
         "wanted, not 5",
-        "config/api_reward_config.yaml: timeout: 0: a number of 0.001 or more is wanted",
+        "config/api_reward_config.yaml: timeout: 0: a number of 0.001 or more is wanted, at most 31,622,400",
         "config/api_reward_config.yaml: prices[1]: [input, output] is wanted, money for a million tokens",
         "config/api_reward_config.yaml: there is no modle; did you mean model?",
         f"config/api_reward_config.yaml: there is no run; there are {', '.join(ORDER)}",
@@ -215,3 +215,25 @@ def test_all_faults_at_once_and_a_file_that_is_no_yaml(tmp_path) -> None:
     with pytest.raises(ConfigError, match=r"^config/api_reward_config\.yaml: not readable: ") as caught:
         load(tmp_path / "api_reward_config.yaml", {})
     assert len(caught.value.faults) == 1
+
+
+@pytest.mark.parametrize("name", ["concurrency", "attempts", "breaker_after", "deadline", "wait_limit", "money_budget"])
+def test_no_number_is_beyond_all_use(tmp_path, name: str) -> None:
+    (fault,) = faults(tmp_path, **{name: 10**26 - 1})
+    assert fault.startswith(f"config/api_reward_config.yaml: {name}: 99999999999999999999999999: a ")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("null: 1", "~: 1", "? \n: 1", "fallback: [{null: 1}]", "model: null", "concurrency:", "scale: ~", "x: 1"),
+        *(f"base_url: {'x' * 5000}", f"{'x' * 900}: 1", '"\\e[2J": 1', 'cache: "a\\e[2J"', "prices: {null: [1, 2]}"),
+    ],
+)
+def test_a_refusal_is_short_and_speaks_yaml(tmp_path, text: str) -> None:
+    file = tmp_path / "api_reward_config.yaml"
+    file.write_text(text + "\n")
+    with pytest.raises(ConfigError) as caught:
+        load(file, {})
+    for fault in caught.value.faults:
+        assert len(fault) < 400 and fault.isprintable() and "None" not in fault
