@@ -23,7 +23,7 @@ def score(data_source, solution_str, ground_truth, extra_info=None):
 
 def test_the_rule_of_a_row_and_one_that_is_named() -> None:
     assert Auditor(AuditSpec("rule")).score([ROW]) == [AuditVerdict(1.0)]
-    assert Auditor(AuditSpec("rule", "text")).score([ROW, {**ROW, "response": "42"}]) == [
+    assert Auditor(AuditSpec("rule", "text")).score([{**ROW, "response": "I make it 42 or so"}, {**ROW, "response": "42"}]) == [
         AuditVerdict(0.0),
         AuditVerdict(1.0),
     ]

@@ -34,6 +34,15 @@ from trainer.user_error import UserError
         ("n_minibatches", "that of RLinf is --mini_batch_size here (a number there, a size here)"),
         ("ppo_score_norm", "that of LLaMA-Factory is --reward_norm here (running)"),
         ("max_completion_length", "that of ms-swift is --max_response_length here"),
+        ("train_files", "that of verl is --data here"),
+        ("data.val-files", "that of verl is --val_data here"),
+        ("ppo_mini_batch_size", "that of verl is --mini_batch_size here"),
+        (
+            "train_batch_size",
+            "that of OpenRLHF is --mini_batch_size here (in samples there, in prompts here); "
+            "that of verl is --batch_size here",
+        ),
+        ("path", "did you mean --model?"),  # by its env var, MODEL_PATH: as a key of verl's it is many
         ("modle", "did you mean --model?"),
         ("zzzz", "./train.sh --help lists them all"),
     ],

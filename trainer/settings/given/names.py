@@ -51,10 +51,13 @@ def elsewhere(language: str) -> Mapping[str, tuple[Counterpart, ...]]:
     return counterparts
 
 
-def of_others(name: str) -> str:
-    """Return what a name of other frameworks is here, in the language that is asked for; empty where none has it."""
-    language = messages.language(os.environ)
-    counterparts = elsewhere(language).get(name.replace("-", "_"), ())
+def of_others(name: str, knobs: Sequence[Knob] = ()) -> str:
+    """Return what a name of other frameworks is here, in the language that is asked for; empty where none has it.
+
+    With the ``knobs``, verl is one of them.
+    """
+    language, name = messages.language(os.environ), name.replace("-", "_")
+    counterparts = (*elsewhere(language).get(name, ()), *_of_verl(name, knobs))
     something, nothing, around, between, colon = TEXTS[language]
     lines = []
     for here in dict.fromkeys(counterpart.here for counterpart in counterparts):
@@ -68,6 +71,12 @@ def of_others(name: str) -> str:
         text = (nothing if here == "-" else something).format(names=names, here=here)
         lines.append(text + around.format(between.join(remarks)) * bool(remarks))
     return between.join(lines)
+
+
+def _of_verl(name: str, knobs: Sequence[Knob]) -> tuple[Counterpart, ...]:
+    """Return which flag a key of verl's, or its end, is here, where it is one flag and more than one word."""
+    flags = {knob.flag for knob in knobs for key in knob.key.split() if f".{key}".endswith(f".{name}")}
+    return (Counterpart(("verl",), f"--{flags.pop()}", ""),) if len(flags) == 1 and re.search("[_.]", name) else ()
 
 
 def _listed(names: Sequence[str], language: str) -> str:
@@ -105,7 +114,7 @@ def meant(name: str, knobs: Sequence[Knob], in_file: bool = False) -> str:
     by_env = {knob.env.lower(): knob.flag for knob in knobs}
     if dashes and (written := typing_slips.flag_meant(name, flags)):
         return f"did you mean {written}?"
-    if theirs := of_others(name):
+    if theirs := of_others(name, knobs):
         return theirs
     near = next(iter(nearest(name, [*flags, *by_env, *NO_FLAGS])), "")
     if near in NO_FLAGS:
@@ -122,6 +131,8 @@ def value_meant(knob: Knob, text: str) -> str:
         if meant != text.strip():
             knob.parse(meant)
             return f"; did you mean {meant}?"
+    if knob.env == "ADV_ESTIMATOR" and re.fullmatch(r"\w+", text):
+        return f"; another one of verl's: algorithm.adv_estimator={text}"
     if knob.env == "N_GPUS" and meant == "0":
         return "; to train with no GPU: --device cpu"
     if knob.env == "N_GPUS" and re.fullmatch(r"\d+([,-]\d+)+,?", meant):
