@@ -1,5 +1,6 @@
 """./train.sh init DIR: a project that is ready to launch, and never anything overwritten."""
 
+import ast
 import re
 import subprocess
 import sys
@@ -9,6 +10,7 @@ import pytest
 
 from tests.support.command import train_sh
 from trainer import ROOT
+from trainer.commands.standalone import init
 
 FILES = ["README.md", "reward_function.py", "test_reward_function.py", "train.jsonl", "train.yaml"]
 
@@ -66,6 +68,27 @@ def test_each_command_of_its_readme_is_one(tmp_path) -> None:
     made = train_sh("init", "by_locale", cwd=tmp_path, LANG="zh_CN.UTF-8", LC_ALL="")
     assert (made.status, made.out.splitlines()[0].split("：")[0]) == (0, "已在 by_locale 里创建")
     assert (tmp_path / "by_locale" / "README.md").read_text(encoding="utf-8").startswith("# 训练项目")
+
+
+def code(source: str) -> str:
+    """Return what a program does, without docstrings and what it prints."""
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        if isinstance(body := getattr(node, "body", None), list):
+            node.body = [line for line in body if not isinstance(line, ast.Expr)]  # type: ignore[attr-defined]
+    return ast.dump(tree)
+
+
+def test_both_languages_have_the_same_files() -> None:
+    english, chinese = (init.files(language, "train.sh") for language in ("en", "zh"))
+    assert list(english) == list(chinese) and english["train.jsonl"] == chinese["train.jsonl"]
+    for name in ("reward_function.py", "test_reward_function.py"):
+        assert code(english[name]) == code(chinese[name])
+    flags = [re.findall(r"^(?:# )?(\w+: [^#\n]+?)(?: #.*)?$", of["train.yaml"], re.M) for of in (english, chinese)]
+    assert flags[0] == flags[1] and len(flags[0]) == 10
+    for name in FILES:
+        assert bool(re.search("[\u4e00-\u9fff]", chinese[name])) is (name != "train.jsonl")
+        assert not re.search("[\u4e00-\u9fff]", english[name])
 
 
 def test_nothing_is_overwritten(tmp_path) -> None:

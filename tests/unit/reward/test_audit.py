@@ -23,10 +23,8 @@ def score(data_source, solution_str, ground_truth, extra_info=None):
 
 def test_the_rule_of_a_row_and_one_that_is_named() -> None:
     assert Auditor(AuditSpec("rule")).score([ROW]) == [AuditVerdict(1.0)]
-    assert Auditor(AuditSpec("rule", "text")).score([{**ROW, "response": "I make it 42 or so"}, {**ROW, "response": "42"}]) == [
-        AuditVerdict(0.0),
-        AuditVerdict(1.0),
-    ]
+    rows = [{**ROW, "response": response} for response in ("I make it 42 or so", "42")]
+    assert Auditor(AuditSpec("rule", "text")).score(rows) == [AuditVerdict(0.0), AuditVerdict(1.0)]
 
 
 def test_an_answer_that_a_rule_cannot_score_says_why_and_is_not_0() -> None:

@@ -19,24 +19,23 @@ from trainer.commands.standalone.help import language
 from trainer.settings.messages import ENV, in_language
 from trainer.user_error import UserError, fail
 
-TEMPLATES = ROOT / "config" / "project"
-READMES = {"en": "README.md", "zh": "README.zh.md"}  # each is written as README.md
-USAGE = "give the folder of the new project, as in ./train.sh init mine; --lang zh has its README in Chinese"
+TEMPLATES = ROOT / "config" / "project"  # a folder a language
+NAMES = ("README.md", "train.yaml", "reward_function.py", "test_reward_function.py")
+USAGE = "give the folder of the new project, as in ./train.sh init mine; --lang zh has its texts in Chinese"
 ROWS = 512  # of the sample: as many as a step of the default size and some held-out rows want
 
 
 def files(language: str, train_sh: str) -> dict[str, str]:
     """Return the files of a project by name, the sample of data among them."""
-    names = ("train.yaml", "reward_function.py", "test_reward_function.py")
-    texts = {name: (TEMPLATES / name).read_text(encoding="utf-8") for name in names}
-    readme = (TEMPLATES / READMES[language]).read_text(encoding="utf-8")
+    readme, *texts = ((TEMPLATES / language / name).read_text(encoding="utf-8") for name in NAMES)
     problems = arith.problems()[0][:ROWS]
     rows = [
         {"prompt": arith.question(problem), "ground_truth": arith.answer(problem), "data_source": "mine"}
         for problem in problems
     ]
     lines = "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
-    return {"README.md": readme.replace("{train_sh}", train_sh), "train.jsonl": lines, **texts}
+    readme = readme.replace("{train_sh}", train_sh)
+    return {NAMES[0]: readme, "train.jsonl": lines, **dict(zip(NAMES[1:], texts, strict=True))}
 
 
 def make(folder: Path, texts: Mapping[str, str]) -> None:
