@@ -91,7 +91,7 @@ def play(spec: EnvSpec, chance: random.Random) -> list[TeacherConversation]:
     game = make_environment(spec)
     assert isinstance(game, Game)
     session, rules, conversations = Session(spec, game), rules_of(game), []
-    turn = session.reset(0)  # some games have their table once they have begun
+    session.reset(0)  # some games have their table once they have begun
     teacher = Teacher(chance, by_episode=has_chance(game))
     for seed in range(EPISODES):
         turn, conversation = session.reset(seed), TeacherConversation()

@@ -84,3 +84,9 @@ def test_a_flag_without_its_dashes(word) -> None:
         read_settings({}, [word], gpus=0)
     key, _, value = word.lstrip("+").partition("=")
     assert error.value.faults == (f"{word}: a flag has two dashes: --{key.lower().replace('-', '_')} {value}",)
+
+
+def test_an_estimator_of_verl_is_a_raw_override() -> None:
+    (knob,) = [knob for knob in load_knobs() if knob.env == "ADV_ESTIMATOR"]
+    assert names.value_meant(knob, "rloo") == "; verl's others: algorithm.adv_estimator=NAME"
+    assert names.value_meant(knob, "\uff47\uff41\uff45") == "; did you mean gae?"

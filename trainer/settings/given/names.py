@@ -51,11 +51,8 @@ def elsewhere(language: str) -> Mapping[str, tuple[Counterpart, ...]]:
     return counterparts
 
 
-def of_others(name: str, knobs: Sequence[Knob] = ()) -> str:
-    """Return what a name of other frameworks is here, in the language that is asked for; empty where none has it.
-
-    With the ``knobs``, verl is one of them.
-    """
+def of_others(name: str, knobs: Sequence[Knob]) -> str:
+    """Return what a name of other frameworks is here, in the language that is asked for; empty where none has it."""
     language, name = messages.language(os.environ), name.replace("-", "_")
     counterparts = (*elsewhere(language).get(name, ()), *_of_verl(name, knobs))
     something, nothing, around, between, colon = TEXTS[language]
@@ -131,8 +128,8 @@ def value_meant(knob: Knob, text: str) -> str:
         if meant != text.strip():
             knob.parse(meant)
             return f"; did you mean {meant}?"
-    if knob.env == "ADV_ESTIMATOR" and re.fullmatch(r"\w+", text):
-        return f"; another one of verl's: algorithm.adv_estimator={text}"
+    if knob.env == "ADV_ESTIMATOR":
+        return "; verl's others: algorithm.adv_estimator=NAME"
     if knob.env == "N_GPUS" and meant == "0":
         return "; to train with no GPU: --device cpu"
     if knob.env == "N_GPUS" and re.fullmatch(r"\d+([,-]\d+)+,?", meant):
