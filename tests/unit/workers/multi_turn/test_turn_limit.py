@@ -33,9 +33,9 @@ def test_no_turn_stalls_its_parser(name: str) -> None:
     tokens = TOKENIZER.encode(CUBES[name](1000), add_special_tokens=False)
 
     async def read() -> tuple[float, list[bool]]:
-        began = time.process_time()  # as regex counts
+        began = time.thread_time()  # other threads are not the parser's
         turns = await asyncio.gather(calls.read(tokens), calls.read(TOKENIZER.encode("It is 46.")))
-        return time.process_time() - began, [unreadable for _, _, unreadable in turns]
+        return time.thread_time() - began, [unreadable for _, _, unreadable in turns]
 
     took, unreadable = asyncio.run(read())
     assert took < 4 * turn_limit.SECONDS
@@ -55,9 +55,9 @@ def test_no_turn_stalls_a_parser_of_vllm(name: str) -> None:
     tokenizer = tool_templates.mistral(tool_templates.OF_MISTRAL[0])
     calls = CallFormat(tokenizer, SCHEMAS, name, vllm_parser.VllmParser(name, tokenizer))
     tokens = tokenizer.encode(OF_VLLM[name], add_special_tokens=False)
-    began = time.process_time()
+    began = time.thread_time()
     assert asyncio.run(calls.read(tokens))[1] == []
-    assert time.process_time() - began < 4 * turn_limit.SECONDS
+    assert time.thread_time() - began < 4 * turn_limit.SECONDS
 
 
 def test_a_turn_has_its_own_time_for_its_parser(monkeypatch: pytest.MonkeyPatch) -> None:
