@@ -1,4 +1,4 @@
-# make check: style and types. make test: all tests. make lock: resolve config/requirements/*.in anew.
+# make check: style, types, layout and docs. make test: all tests. make lock: resolve config/requirements/*.in anew.
 # make docs: write the knob table of docs/settings.md from config/knobs.tsv.
 .PHONY: check test lock docs
 
@@ -11,6 +11,7 @@ check: .venv/kit-tools
 	.venv/bin/mypy
 	.venv/bin/shellcheck -x $(SCRIPTS)
 	.venv/bin/shfmt -d -i 2 -bn -ci $(SCRIPTS)
+	.venv/bin/python -m pytest -q --no-header -W ignore tests/unit/test_layout.py tests/unit/test_docs.py tests/unit/test_docs_zh.py
 
 # Collecting no test makes the environment and nothing else.
 .venv/kit-tools: config/requirements/dev.txt

@@ -2,9 +2,9 @@
 
 A short supervised run on conversations of a teacher who errs: in ``ERRS`` of the turns the teacher plays as somebody
 does who half knows the game (on a frozen lake: who sees no holes), so that the most likely move is often the wrong one,
-and the right one is sampled often enough for PPO to find it. In a game of chance the teacher errs in so many of the
-episodes instead, in all turns of each: where one wrong move in two undoes the right ones, too few episodes end well to
-learn from. Warm-up ends where the model is within ``MARGIN`` of the teacher.
+and the right one is sampled often enough for PPO to find it. In a game of chance the teacher errs in whole episodes
+instead, in ``ERRS_BY_EPISODES`` of them: where one wrong move in two undoes the right ones, too few episodes end well
+to learn from. Warm-up ends where the model is within ``MARGIN`` of the teacher.
 
 Run as ``python -m data.environment.player FOLDER --seed N --env JSON``.
 """
@@ -29,7 +29,8 @@ from environments.session import Session
 from environments.spec import EnvSpec
 from environments.text_env import rules_of
 
-ERRS = 2 / 3  # share of the turns, or of the episodes, in which the teacher plays by what it believes
+ERRS = 2 / 3  # share of the turns in which the teacher plays by what it believes
+ERRS_BY_EPISODES = 0.6  # share of the episodes of a game of chance; with less, who errs may no longer be likeliest
 RANDOM = 0.1  # share of the turns in which it plays anything, whatever it knows
 VOCABULARY = 1024
 POSITIONS = 4096
@@ -63,7 +64,8 @@ class Teacher:
 
     def begin(self) -> None:
         """Begin an episode."""
-        self._shares = [1 - ERRS, ERRS]  # the chance, after the turns so far, that it knows or that it believes
+        errs = ERRS_BY_EPISODES if self.by_episode else ERRS
+        self._shares = [1 - errs, errs]  # the chance, after the turns so far, that it knows or that it believes
 
     def answer(self, game: Game, turns_left: int) -> tuple[str, float]:
         """Return an action, and its probability."""

@@ -6,6 +6,7 @@ Those that are env vars are read when a process starts: for these it starts itse
 """
 
 import argparse
+import math
 import os
 import pickle
 import statistics
@@ -111,6 +112,7 @@ def model() -> None:
     packing(made, ids)
     sharing(made, ids)
     attention()
+    groups()
     one, several = (torch.optim.AdamW(made.parameters(), lr=1e-6, fused=fused) for fused in (True, False))
     tell("AdamW, fused", *milliseconds(several.step, one.step))
 
@@ -133,7 +135,7 @@ def packing(made: Any, ids: torch.Tensor) -> None:
 
     def packed_update() -> None:
         row = prefix_packing.pack(rows, prompts)
-        kept = row.row_positions(*read_positions(prompts, responses))
+        kept = row.places[read_positions(prompts, responses)[0]]
         batch = prefix_packing.inputs(row, {"input_ids": rows, "position_ids": positions})
         made(**batch, use_cache=False, logits_to_keep=kept).logits.logsumexp(-1).sum().backward()
         made.zero_grad()
@@ -153,6 +155,31 @@ def attention() -> None:
         scaled_dot_product_attention(*(each.float() for each in heads), is_causal=True).bfloat16().sum().backward()
 
     tell("attention in bfloat16 of 16 x 51 tokens, in float32", *milliseconds(narrow, wide))
+
+
+def groups() -> None:
+    """Packed passes of episodes of 10 to 700 tokens, in one group and in those of about one length."""
+    made, _ = llama("tiny")
+    prefix_packing.enable_prefix_packing(made)
+    sizes = [min(700, 90 + int(-250 * math.log(1 - (row + 0.5) / 12))) for row in range(12)]
+    rows, positions, prompts = (
+        torch.nested.as_nested_tensor(list(each), layout=torch.jagged)
+        for each in (
+            [torch.arange(size) % 200 + 3 for size in sizes],
+            [torch.arange(size) for size in sizes],
+            [torch.arange(80)] * len(sizes),
+        )
+    )
+
+    def update_of(one_group: int) -> None:
+        with mock.patch.object(prefix_packing, "ONE_GROUP", one_group):
+            row = prefix_packing.pack(rows, prompts)
+        batch = prefix_packing.inputs(row, {"input_ids": rows, "position_ids": positions})
+        made(**batch, use_cache=False).logits.logsumexp(-1).sum().backward()
+        made.zero_grad()
+
+    ways = [partial(update_of, most) for most in (max(sizes), prefix_packing.ONE_GROUP)]
+    tell(f"12 episodes of {min(sizes)} to {max(sizes)} tokens, in groups by length", *milliseconds(*ways))
 
 
 def sharing(made: Any, ids: torch.Tensor) -> None:

@@ -39,7 +39,7 @@ def test_in_a_game_of_chance_the_teacher_errs_from_an_episode_s_beginning_to_its
         [said == "left" for heard, said in zip(talk.observations, talk.actions, strict=True) if start in heard]
         for talk in talks
     ]
-    assert sum(first for first, *_ in lefts) / len(lefts) == pytest.approx(0.325, abs=0.04)
+    assert sum(first for first, *_ in lefts) / len(lefts) == pytest.approx(0.385, abs=0.04)
     again = [left[:2] for left in lefts if len(left) > 1]
     assert sum(first == second for first, second in again) / len(again) > 0.8  # by turns: 0.56
     later = [surprise for talk in talks for surprise in talk.surprise[3:]]

@@ -90,6 +90,17 @@ def test_whatever_is_in_common(kind, prompts, responses, common, tokens) -> None
 
 
 @pytest.mark.parametrize("kind", OURS)
+@pytest.mark.parametrize("common", [0, 4])
+def test_long_suffixes_attend_in_groups_of_their_length(kind, common, monkeypatch) -> None:
+    monkeypatch.setattr(prefix_packing, "ONE_GROUP", 6)
+    data = batch((7, 9, 5, 6, 8), (2, 30, 11, 13, 0), common=common)
+    packing = prefix_packing.pack(data["input_ids"], data["prompts"])
+    assert [group.shape for group in packing.groups] == [(1, 39 - common), (2, 19 - common), (2, 9 - common)]
+    assert len(packing.groups[1].scatter_index) == 16 + 19 - 2 * common
+    same(kind, made(kind), data, 91 - 4 * common)
+
+
+@pytest.mark.parametrize("kind", OURS)
 def test_passes_that_are_computed_again_for_the_gradient(kind) -> None:
     model = made(kind)
     model.train()

@@ -9,9 +9,10 @@ the suffix of each::
                                             c c c .
 
 Linear layers, norms and the head see no padding, and the prefix once. Attention takes the row apart again: a suffix
-attends to the prefix and to itself. The numbers are those of the padded batch, the gradients too: those of the prefix
-come together from all sequences. Where torch's flash kernels fit (``varlen_attention.py``), no prefix is shared, and
-the row is not taken apart.
+attends to the prefix and to itself. Where suffixes are long, those of about one length attend together, and stand
+together in the row: padded to the longest of all, episodes of 10 to 700 tokens are mostly padding. The numbers are
+those of the padded batch, the gradients too: those of the prefix come together from all sequences. Where torch's flash
+kernels fit (``varlen_attention.py``), no prefix is shared, and the row is not taken apart.
 
 transformers passes ``kit_packing`` through to the attention (docs/source/en/attention_interface.md).
 """
@@ -36,34 +37,45 @@ MODELS = (
 )
 
 
-@dataclass(frozen=True)
-class Packing:
-    """A batch of B sequences in one row of T tokens.
+ONE_GROUP = 128  # tokens of the longest suffix, up to which attention is too short to gain from groups
+LEAST_OF_LONGEST = 2 / 3  # of a group's longest suffix: its shortest has no less
 
-    ``tokens``, (T,), says where the row's tokens are in the batch of whole sequences, one after another. ``shape`` is B
-    and the longest suffix, S: a padded batch of suffixes. ``scatter_index``, (T - prefix_len,), is where suffix tokens
-    are in that; None where they fill it. ``mask``, (S, prefix_len + S), is true where a suffix token attends; None
-    without a prefix. ``offsets``, (B + 1,), say where sequences begin in the row, for kernels that read it as it is;
-    else None.
+
+@dataclass(frozen=True)
+class Group:
+    """Sequences whose suffixes attend together: B of them, ``size`` tokens, which stand together in the row.
+
+    ``shape`` is B and the longest suffix, S: a padded batch of suffixes. ``scatter_index``, (size,), is where suffix
+    tokens are in that; None where they fill it. ``mask``, (S, prefix_len + S), is true where a suffix token attends;
+    None without a prefix.
     """
 
-    tokens: torch.Tensor
-    prefix_len: int
+    size: int
     shape: tuple[int, int]
     scatter_index: torch.Tensor | None
     mask: torch.Tensor | None
-    offsets: torch.Tensor | None = None
 
-    def row_positions(self, positions: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
-        """Return where tokens of the batch are in the row: ``positions``, ``lengths`` of them of each sequence."""
-        before = torch.arange(len(lengths), device=positions.device) * self.prefix_len
-        return positions - before.repeat_interleave(lengths)
+
+@dataclass(frozen=True)
+class Packing:
+    """A batch of sequences in one row of T tokens: their prefix, then the suffixes of each group.
+
+    ``tokens``, (T,), says where the row's tokens are in the batch of whole sequences, one after another; ``places``,
+    (tokens of the batch,), the way back, -1 for what is only there once. ``offsets``, (B + 1,), say where sequences
+    begin in the row, for kernels that read it as it is; else None.
+    """
+
+    tokens: torch.Tensor
+    places: torch.Tensor
+    prefix_len: int
+    groups: tuple[Group, ...]
+    offsets: torch.Tensor | None = None
 
 
 def pack(input_ids: torch.Tensor, prompts: torch.Tensor, as_it_is: bool = False) -> Packing:
     """Return how to pack nested ``input_ids``, (B, p + r), which begin with ``prompts``, (B, p).
 
-    ``as_it_is``: for kernels that read the row, so no prefix is shared.
+    ``as_it_is``: for kernels that read the row, so no prefix is shared, and there is one group.
     """
     tokens, starts, device = input_ids.values(), input_ids.offsets()[:-1], input_ids.device
     # The last token of a prompt stays its own: what it says is read.
@@ -72,21 +84,42 @@ def pack(input_ids: torch.Tensor, prompts: torch.Tensor, as_it_is: bool = False)
     begin = tokens[starts.unsqueeze(1) + columns]
     prefix_len = int((begin == begin[:1]).all(0).cumprod(0).sum())
     suffix_lens = input_ids.offsets().diff() - prefix_len
-    longest = int(suffix_lens.max())
-    columns = torch.arange(longest, device=device)
-    is_suffix = columns < suffix_lens.unsqueeze(1)
-    full = bool(is_suffix.all())
-    suffix_index = (starts.unsqueeze(1) + prefix_len + columns)[is_suffix]
-    whole = torch.ones(longest, prefix_len + longest, dtype=torch.bool, device=device)
+    groups, index = [], [torch.arange(prefix_len, device=device)]
+    for members in [slice(None)] if as_it_is else _members(suffix_lens):
+        group, suffix_index = _group(starts[members] + prefix_len, suffix_lens[members], prefix_len)
+        groups.append(group)
+        index.append(suffix_index)
+    row = torch.cat(index)
+    places = torch.full_like(tokens, -1).index_copy_(0, row, torch.arange(len(row), device=device))
+    offsets = input_ids.offsets().to(torch.int32) if as_it_is else None
+    return Packing(row, places, prefix_len, tuple(groups), offsets)
+
+
+def _members(suffix_lens: torch.Tensor) -> list[slice | torch.Tensor]:
+    """Return which sequences, (B,), are in each group: all, in their order, where suffixes are short."""
+    if int(suffix_lens.max()) <= ONE_GROUP:
+        return [slice(None)]
+    lengths, order = suffix_lens.sort(descending=True, stable=True)
+    sizes, longest = [0], 0
+    for length in lengths.tolist():
+        longest = longest or length
+        if length < LEAST_OF_LONGEST * longest and longest > ONE_GROUP:
+            sizes.append(0)
+            longest = length
+        sizes[-1] += 1
+    return list(order.split(sizes))
+
+
+def _group(begins: torch.Tensor, lengths: torch.Tensor, prefix_len: int) -> tuple[Group, torch.Tensor]:
+    """Return the group of suffixes, (B,) of each, and where its tokens are in the batch, (size,)."""
+    longest = int(lengths.max())
+    columns = torch.arange(longest, device=begins.device)
+    is_suffix = columns < lengths.unsqueeze(1)
+    index = (begins.unsqueeze(1) + columns)[is_suffix]
+    scatter_index = None if bool(is_suffix.all()) else is_suffix.flatten().nonzero().squeeze(1)
+    whole = torch.ones(longest, prefix_len + longest, dtype=torch.bool, device=begins.device)
     mask = whole.tril(prefix_len) if prefix_len else None
-    return Packing(
-        torch.cat([torch.arange(prefix_len, device=device), suffix_index]),
-        prefix_len,
-        (len(starts), longest),
-        None if full else is_suffix.flatten().nonzero().squeeze(1),
-        mask,
-        input_ids.offsets().to(torch.int32) if as_it_is else None,
-    )
+    return Group(len(index), (len(begins), longest), scatter_index, mask), index
 
 
 def enable_prefix_packing(model: Any) -> bool:
@@ -139,40 +172,44 @@ def attention(
         return sdpa_attention_forward(  # type: ignore[no-any-return]
             module, query, key, value, attention_mask, dropout=dropout, scaling=scaling, **kwargs
         )
-    attend = partial(scaled_dot_product_attention, dropout_p=dropout, scale=scaling)
-    prefix_len, mask = kit_packing.prefix_len, kit_packing.mask
+    prefix_len, groups = kit_packing.prefix_len, kit_packing.groups
     key, value = (repeat_kv(heads, query.shape[1] // key.shape[1]) for heads in (key, value))
     if kit_packing.offsets is not None and query.dtype in varlen_attention.DTYPES:
-        longest = kit_packing.shape[1]
+        longest = groups[0].shape[1]
         return varlen_attention.attend(query, key, value, kit_packing.offsets, longest, scaling), None
-    suffix_heads = [
-        _padded(heads[0, :, prefix_len:].transpose(0, 1), kit_packing).transpose(1, 2) for heads in (query, key, value)
-    ]
-    if not prefix_len:
-        suffixes = attend(*suffix_heads, is_causal=True)
-        return _rows(suffixes.transpose(1, 2), kit_packing).unsqueeze(0), None
-    first = [heads[:, :, :prefix_len] for heads in (query, key, value)]
-    seen = [
-        torch.cat([heads.expand(len(suffix), -1, -1, -1), suffix], dim=2)
-        for heads, suffix in zip(first[1:], suffix_heads[1:], strict=True)
-    ]
-    suffixes = attend(suffix_heads[0], seen[0], seen[1], attn_mask=mask)
-    begin = attend(*first, is_causal=True)
-    return torch.cat([begin[0].transpose(0, 1), _rows(suffixes.transpose(1, 2), kit_packing)]).unsqueeze(0), None
+    attend = partial(scaled_dot_product_attention, dropout_p=dropout, scale=scaling)
+    sizes = [prefix_len, *(group.size for group in groups)]
+    parts = [heads[0].transpose(0, 1).split(sizes) for heads in (query, key, value)]
+    prefix, *suffixes = (list(part) for part in zip(*parts, strict=True))
+    prefix = [rows.transpose(0, 1).unsqueeze(0) for rows in prefix]
+    outputs = [attend(*prefix, is_causal=True)[0].transpose(0, 1)] if prefix_len else []
+    outputs += [_attend(attend, prefix, group, rows) for group, rows in zip(groups, suffixes, strict=True)]
+    return torch.cat(outputs).unsqueeze(0), None
 
 
-def _padded(rows: torch.Tensor, packing: Packing) -> torch.Tensor:
-    """Return the suffixes of a row, (T - prefix_len, heads, d), as (B, longest suffix, heads, d)."""
-    if packing.scatter_index is None:
-        return rows.reshape(*packing.shape, *rows.shape[1:])
-    count = packing.shape[0] * packing.shape[1]
-    return _Put.apply(rows, packing.scatter_index, count).view(*packing.shape, *rows.shape[1:])  # type: ignore[no-untyped-call, no-any-return]
+def _attend(attend: Any, prefix: list[torch.Tensor], group: Group, rows: list[torch.Tensor]) -> torch.Tensor:
+    """Return what the suffixes of a group attend to; ``rows`` and the result are (size, heads, d)."""
+    query, *seen = (_padded(each, group).transpose(1, 2) for each in rows)
+    if group.mask is not None:
+        seen = [
+            torch.cat([first.expand(len(suffix), -1, -1, -1), suffix], dim=2)
+            for first, suffix in zip(prefix[1:], seen, strict=True)
+        ]
+    return _rows(attend(query, *seen, attn_mask=group.mask, is_causal=group.mask is None).transpose(1, 2), group)
 
 
-def _rows(padded: torch.Tensor, packing: Packing) -> torch.Tensor:
-    """Return (T - prefix_len, heads, d), what is not padding of (B, longest suffix, heads, d)."""
+def _padded(rows: torch.Tensor, group: Group) -> torch.Tensor:
+    """Return a group's suffixes, (size, heads, d), as (B, longest suffix, heads, d)."""
+    if group.scatter_index is None:
+        return rows.reshape(*group.shape, *rows.shape[1:])
+    count = group.shape[0] * group.shape[1]
+    return _Put.apply(rows, group.scatter_index, count).view(*group.shape, *rows.shape[1:])  # type: ignore[no-untyped-call, no-any-return]
+
+
+def _rows(padded: torch.Tensor, group: Group) -> torch.Tensor:
+    """Return (size, heads, d), what is not padding of (B, longest suffix, heads, d)."""
     rows = padded.flatten(0, 1)
-    return rows if packing.scatter_index is None else _Take.apply(rows, packing.scatter_index)  # type: ignore[no-untyped-call, no-any-return]
+    return rows if group.scatter_index is None else _Take.apply(rows, group.scatter_index)  # type: ignore[no-untyped-call, no-any-return]
 
 
 class _Put(torch.autograd.Function):  # type: ignore[misc]

@@ -101,9 +101,9 @@ class ResponseValues(Engine):
         """Return values as verl does, with zeros at positions that nobody reads."""
         if "packing" not in output_args:
             return super().prepare_model_outputs(output, output_args, micro_batch, logits_processor_func)  # type: ignore[misc]
-        read = read_positions(micro_batch["prompts"], micro_batch["responses"])
-        values = output.logits.flatten()[output_args["packing"].row_positions(*read)]
-        return {"values": spread(values, read[0], micro_batch["input_ids"].offsets())}
+        read, _ = read_positions(micro_batch["prompts"], micro_batch["responses"])
+        values = output.logits.flatten()[output_args["packing"].places[read]]
+        return {"values": spread(values, read, micro_batch["input_ids"].offsets())}
 
 
 class ResponseLogits(Engine):
@@ -124,9 +124,7 @@ class ResponseLogits(Engine):
             inputs["logits_to_keep"] = positions
         elif self.packs:
             args["packing"] = packing = self._pack(micro_batch)
-            inputs = prefix_packing.inputs(packing, micro_batch) | {
-                "logits_to_keep": packing.row_positions(positions, lengths)
-            }
+            inputs = prefix_packing.inputs(packing, micro_batch) | {"logits_to_keep": packing.places[positions]}
         else:  # (B, longest): the columns from the earliest response on
             columns = inputs["input_ids"].shape[1]
             inputs["logits_to_keep"] = columns - int(micro_batch["prompts"].offsets().diff().min()) + 1
