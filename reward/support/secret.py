@@ -5,6 +5,7 @@ results), so that one place knows what a secret is. ``reward/support/redact.py``
 """
 
 import base64
+import contextlib
 import functools
 import html
 import json
@@ -14,7 +15,7 @@ from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, quote_plus
+from urllib.parse import quote, quote_plus, unquote
 
 MASK = "***"
 # A name is a secret's where one of its parts (at underscores, at the humps of camelCase) is one of these words ...
@@ -28,12 +29,13 @@ SECRET_WORDS = frozenset(
         *("seal", "unseal", "passwort", "kennwort", "authz", "masterkey", "totp", "pem"),
         *("psk", "tok", "sk", "ak", "sasl", "keystore", "keyfile", "keytab", "pfx", "fernet", "pepper", "xprv"),
         *("assertion", "cvv", "passw", "passp", "passphrases", "accesskeyid", "secretid", "vault", "keyjson", "passe"),
+        *("netrc", "kubeconfig", "passfile", "pgpassfile", "macaroon", "macaroons", "csrf", "xsrf"),
         *("kodeord", "losenord", "salasana", "lozinka", "heslo", "jelszo", "sifre", "parole", "geslo", "matkhau"),
         *("priv", "sessid", "sessionid", "mdp", "clave", "contrasena", "senha", "parola", "haslo", "wachtwoord"),
     ]
 )
 # ... or ends in one of these, as in PGPASSWORD and AUTHTOKEN, or holds these two in a row.
-ENDINGS = ("password", "passwd", "passphrase", "secret", "token", "credentials", "key", "pass", "pw", "auth")
+ENDINGS = ("password", "passwd", "passphrase", "secret", "token", "credentials", "key", "pass", "pw", "pwd", "auth")
 WORDS = frozenset(  # which end so and mean something else
     [
         *("monkey", "turkey", "hotkey", "donkey", "hockey", "jockey", "whiskey", "bypass", "compass", "encompass"),
@@ -54,7 +56,7 @@ OTHER_SCRIPTS = (
     "contraseña",
     *("暗証番号", "パスコード", "암호", "סיסמה", "السر", "รหัสผ่าน", "κωδικός", "ключ", "şifre", "lösenord", "mật_khẩu"),
 )
-OF_CODES = ("recovery", "backup", "mfa", "twofa", "pin", "activation", "unlock", "invite")
+OF_CODES = ("recovery", "backup", "mfa", "twofa", "pin", "activation", "unlock", "invite", "access")
 PAIRS = {
     ("connection", "string"),
     ("conn", "str"),
@@ -65,7 +67,15 @@ PAIRS = {
     ("stripe", "sk"),
     ("gcp", "sa"),
     ("id", "rsa"),
-    ("kubeconfig", "data"),
+    ("connection", "strings"),
+    ("kube", "config"),
+    ("p", "12"),
+    ("ntlm", "hash"),
+    ("splunk", "hec"),
+    ("airflow", "conn"),
+    ("docker", "config"),
+    ("service", "role"),
+    ("personal", "access"),
     *((chat, "hook") for chat in ("slack", "discord", "teams")),
     ("kata", "sandi"),
     ("admin", "json"),
@@ -73,9 +83,12 @@ PAIRS = {
     *((kind, code) for kind in OF_CODES for code in ("code", "codes")),
     *((kind, "words") for kind in ("seed", "wallet", "recovery")),
 }
-# Names that a desktop, a shell or a container sets, and that only sound like one.
+# Names that a desktop, a shell or a container sets, and those of counts and columns, that only sound like one.
 HARMLESS = re.compile(
-    r"(XDG|DBUS|GNOME|KDE|GDM)_?.*|(OLD)?PWD|(DESKTOP|TERM|ITERM)_SESSION(_ID)?|SESSION_MANAGER", re.I
+    r"(XDG|DBUS|GNOME|KDE|GDM)_?.*|(OLD)?PWD|(DESKTOP|TERM|ITERM)_SESSION(_ID)?|SESSION_(MANAGER|NAME)|SSH_AUTH_SOCK"
+    r"|(MAX|MIN|NUM|N|TOTAL)_(\w+_)?TOKENS|TOKENS?_(BUDGET|LIMIT|COUNT)|PASS_(RATE|COUNT|AT_\w+)|PRIVATE_IP"
+    r"|(PRIMARY|FOREIGN|SORT|PARTITION)_KEY|KEY_(COLUMN|FIELD|INDEX|REPEAT)|AWS_\w*SERVICE_ROLE_ARN|DOCKER_CONFIG",
+    re.I,
 )
 SHORTEST = 6  # characters; what is shorter would be found in any text
 LONGEST_WORD = 8  # letters; what is shorter, without a digit and of one case, is taken for a word
@@ -99,9 +112,14 @@ LOOKS_SECRET = re.compile(
     r"|(?<=://)[^\s/@:'\"]*:[^\s/@'\"]+(?=@)"
 )
 PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
-USER_INFO = re.compile(r"://([^\s/@:]*):([^\s/@]+)@")
+USER_INFO = re.compile(r"://([^\s/@:]*):([^\s/]+)@")  # a password may hold an @
 URL_PATH = re.compile(r"^\w+://[^/]+(/.{7,})")
-SETTING = re.compile(r"(?:pass(?:word|wd)?|pwd|secret|token|\w*key)\s*=\s*([^;&,\s]+)", re.I)  # Server=db;Password=x
+SETTING = re.compile(  # Server=db;Password=x
+    r"(?:pass(?:word|wd)?|pwd|secret|token|(?:account|access|api|private|signature)_?key|(?<![^;&?])(?:key|sig))"
+    r"\s*=\s*([^;&,\s]+)",
+    re.I,
+)
+OWN = ("KIT_", "LS_COLORS")  # names of texts that may say "token=" or "key:" of anything
 BREAK = r"(?:[\s│|>]|\x1b\[[\d;]*m)"  # where a message was wrapped, perhaps in a frame, or coloured
 GAP = f"{BREAK}*"
 
@@ -147,10 +165,10 @@ def secrets() -> Iterator[tuple[str, str]]:
 def _secrets(environment: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
     pairs: dict[tuple[str, str], None] = {}
     for name, value in environment:
-        parts = _parts(value) if is_secret_name(name) else [match[2] for match in USER_INFO.finditer(value)]
-        for part in parts:
-            if is_secret_value(part):
-                pairs[name, part] = None
+        for part in _parts(value) if is_secret_name(name) else _inside(name, value):
+            for written in (part, unquote(part)):
+                if is_secret_value(written):
+                    pairs[name, written] = None
     return tuple(pairs)
 
 
@@ -158,24 +176,32 @@ def _parts(value: str) -> Iterator[str]:
     """Return a secret's text, and what in it is one by itself."""
     yield value
     yield value.strip().strip("'\"")
-    yield from (match[2] for match in USER_INFO.finditer(value))
     yield from URL_PATH.findall(value)  # HTTP libraries log it without the host
-    yield from (match[1] for match in SETTING.finditer(value))
     yield from (word for word in value.split() if len(word) >= 16 and not word.startswith("-----"))  # of a PEM file
+    yield from _inside("", value)
+
+
+def _inside(name: str, value: str) -> Iterator[str]:
+    """Return what is a secret inside of an env var of any name: a URL's password, Password=x, {"password": "x"}."""
+    yield from (match[2] for match in USER_INFO.finditer(value))
+    if name.startswith(OWN):
+        return
+    if LOOKS_SECRET.fullmatch(value.strip()):
+        yield value.strip()
+    yield from (match[1] for match in SETTING.finditer(value))
     if value.lstrip().startswith(("{", "[")):
-        try:
-            yield from (leaf for leaf in _leaves(json.loads(value)) if len(leaf) >= 16)
-        except (ValueError, RecursionError):
-            return
+        with contextlib.suppress(ValueError, RecursionError):
+            yield from _leaves(json.loads(value), not name)
 
 
-def _leaves(node: Any) -> Iterator[str]:
+def _leaves(node: Any, is_secret: bool) -> Iterator[str]:
+    """Return the texts below a key of a secret's name, and of a list that is one."""
     if isinstance(node, str):
-        yield node
+        yield from [node] * is_secret
     elif isinstance(node, dict):
-        yield from (leaf for key, child in node.items() if is_secret_name(str(key)) for leaf in _leaves(child))
+        yield from (leaf for key, child in node.items() for leaf in _leaves(child, is_secret_name(str(key))))
     elif isinstance(node, list):
-        yield from (leaf for child in node for leaf in _leaves(child))
+        yield from (leaf for child in node for leaf in _leaves(child, is_secret))
 
 
 def _escaped(text: str) -> Iterator[str]:

@@ -30,6 +30,13 @@ SECRET = [
     *("ACTIVATION_CODE", "UNLOCK_CODE", "WALLET_SEED_WORDS", "MOT_DE_PASSE", "KODEORD", "LOSENORD"),
     *("SALASANA", "LOZINKA", "HESLO", "JELSZO", "SIFRE", "PAROLE", "GESLO", "MATKHAU", "KATA_SANDI", "暗証番号"),
     *("パスコード", "암호", "סיסמה", "كلمة_السر", "รหัสผ่าน", "Κωδικός", "ключ_доступа", "şifre_2"),
+    *("NETRC", "NETRC_CONTENT", "KUBECONFIG_B64", "KUBE_CONFIG_DATA", "KUBECONFIG_BASE64", "P12_BASE64", "USERPWD"),
+    *("ConnectionStrings__DefaultConnection", "PGPASSFILE_CONTENT", "AIRFLOW_CONN_AWS", "DOCKER_CONFIG_JSON", "MACAROON"),
+    *("NTLM_HASH", "CSRF", "XSRF_TOKEN", "ACCESS_CODE", "PERSONAL_ACCESS", "SPLUNK_HEC", "SUPABASE_SERVICE_ROLE"),
+    *("AZURE_DEVOPS_EXT_PAT", "ARM_SAS_TOKEN", "CI_JOB_JWT", "DOCKER_AUTH_CONFIG", "npm_config__authToken", "TS_AUTHKEY"),
+    *("REDISCLI_AUTH", "RABBITMQ_DEFAULT_PASS", "SA_PASSWORD", "QIANFAN_AK", "HUAWEICLOUD_SDK_SK", "BW_SESSION"),
+    *("BW_CLIENTSECRET", "SNOWSQL_PWD", "TABLEAU_PAT", "SECRET_KEY_BASE", "ORG_GRADLE_PROJECT_SIGNINGKEY", "VNC_PW"),
+    *("APPINSIGHTS_INSTRUMENTATIONKEY", "TF_VAR_db_password", "spring.datasource.password", "SOPS_AGE_KEY", "DD_APP_KEY"),
     *("WACHTWOORD", "数据库密码", "API密钥", "口令", "パスワード", "ПАРОЛЬ"),
 ]
 
@@ -40,7 +47,36 @@ HARMLESS = [
     *("BYPASS", "SEED", "RANDOM_SEED", "BASALT", "HOTKEY", "TURKEY", "OVERPASS", "ENCLAVE", "HMAC_ALGORITHM"),
     *("GIT_HOOK_PATH", "WORKER_PROCESS_SETUP_HOOK", "FINISH_HOOK_CMD", "TOKYO", "ASK", "TASK", "DISK", "WORDS", "CODE"),
     *("SEED_WORD_COUNT", "PIN_MEMORY", "ADMIN_NAME", "SVC_PORT", "DEFAULT_VALUE", "ZIP_CODE", "EXIT_CODE", "PEPPERONI"),
+    *("MAX_TOKENS", "MAX_NEW_TOKENS", "NUM_TOKENS", "TOKEN_BUDGET", "KEY_COLUMN", "PRIMARY_KEY", "SORT_KEY", "PASS_RATE"),
+    *("PASS_AT_K", "SESSION_NAME", "SSH_AUTH_SOCK", "SSH_CONNECTION", "PRIVATE_IP", "AUTHORS", "COOKIECUTTER", "KEYWORDS"),
+    *("SECRETARY", "PATTERN", "CONN_TIMEOUT", "SALTED", "AWS_REGION", "AZURE_CLIENT_ID", "DOCKER_HOST", "DOCKER_CONFIG"),
+    *("KUBERNETES_SERVICE_HOST", "HF_HOME", "WANDB_PROJECT", "XAUTHORITY", "KEYMAP", "HASH", "CONNECTIONS", "CREDIT"),
     *("OMP_NUM_THREADS", "CUDA_VISIBLE_DEVICES", "MODEL_PATH"),
+]
+
+JWT = "eyJhbGciOiJIUzI1NiJ9.eyJyb2xlIjoiaW5zaWRlMTEifQ.c2lnbmF0dXJl"
+# Values of names that sound like nothing, and the secret inside of each.
+INSIDE = [
+    ("DATABASE_URL", "postgres://kit:in%2Fside@one@db.example/x", "in%2Fside@one"),
+    ("DATABASE_URL", "postgres://kit:in%2Fside@one@db.example/x", "in/side@one"),
+    ("REDIS_URL", "redis://:inside-two-9@cache.example:6379/0", "inside-two-9"),
+    ("BROKERS", "amqp://a:inside-3a@h1/,amqp://b:inside-3b@h2/", "inside-3b"),
+    ("DB_CONN", "Server=db;Uid=kit;Pwd=inside4word;Encrypt=yes", "inside4word"),
+    ("JDBC_URL", "jdbc:mysql://db.example/x?user=kit&password=inside5word", "inside5word"),
+    ("JAVA_OPTS", "-Xmx1g -Djavax.net.ssl.keyStorePassword=inside6word", "inside6word"),
+    ("SERVICEBUS_CONNECTION", "Endpoint=sb://x/;SharedAccessKeyName=n;SharedAccessKey=inside7AbC=", "inside7AbC="),
+    ("BLOB", "https://x.example/c?sv=2024&sig=inside8%2BAbC%3D", "inside8+AbC="),
+    ("REGISTRY", '{"auths": {"registry.example": {"auth": "inside9base64"}}}', "inside9base64"),
+    ("SERVICE", '{"project": "kit", "users": [{"password": "inside10word"}]}', "inside10word"),
+    ("ROLE", JWT, JWT),
+]
+# ... and in which nothing is one.
+NOTHING_INSIDE = [
+    ("LS_COLORS", "*.key=01;32:token=01;31long-colour", "01;31long-colour"),
+    ("SERVICE_URL", "http://host.example:8080/path", "8080/path"),
+    ("SETTINGS", '{"monkey": "a-long-word-1", "max_tokens": "512-and-more"}', "a-long-word-1"),
+    ("KIT_TOOLS", '{"token": "a-description-of-it"}', "a-description-of-it"),
+    ("MAKEFLAGS", "-j8 --jobserver-auth=3,4 keyboard=dvorak-programmer", "dvorak-programmer"),
 ]
 
 # Values of secret-looking names that are in any text: without them, no log could be read.

@@ -23,6 +23,9 @@ CANARIES = {
     "AZURE_STORAGE_CONNECTION_STRING": "AccountName=kit;AccountKey=canary14AbCd+/==;Suffix=x",
     "HTTPS_PROXY_OF_US": "http://kit:canary15-pass@proxy.example:3128",  # no secret's name, and a password inside
     "UNICODE_SECRET": "canary-ünf-16-ключ",
+    "DB_URL_OF_US": "postgres://kit:canary17%2Fp@ss@db.example/x",
+    "DB_CONN_OF_US": "Server=db;Uid=kit;Pwd=canary18word;Encrypt=yes",
+    "REGISTRY_OF_US": '{"auths": {"registry.example": {"auth": "canary19base"}}}',
 }
 PARTS = {
     "OPENAI_API_KEY_2": ["canary-one-7f3a91"],
@@ -38,6 +41,9 @@ PARTS = {
     "AZURE_STORAGE_CONNECTION_STRING": ["canary14AbCd+/=="],
     "HTTPS_PROXY_OF_US": ["canary15-pass"],
     "UNICODE_SECRET": ["canary-ünf-16-ключ"],
+    "DB_URL_OF_US": ["canary17%2Fp@ss", "canary17/p@ss"],
+    "DB_CONN_OF_US": ["canary18word"],
+    "REGISTRY_OF_US": ["canary19base"],
 }
 # For a real run, which it does not break: it prints all secrets, and raises with them for some samples.
 TALKATIVE = """

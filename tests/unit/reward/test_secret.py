@@ -39,6 +39,19 @@ def test_what_does_not_stays(value) -> None:
     assert secret.scrub(f"the word {value} stays") == f"the word {value} stays"
 
 
+@pytest.mark.parametrize(("name", "value", "part"), secret_names.INSIDE)
+def test_a_secret_inside_of_a_setting_of_any_name(monkeypatch, name, value, part) -> None:
+    monkeypatch.setenv(name, value)
+    assert secret.hide(f"before {part} after") == "before *** after"
+    assert part not in secret.hide(f"before {value} after")
+
+
+@pytest.mark.parametrize(("name", "value", "part"), secret_names.NOTHING_INSIDE)
+def test_no_secret_inside_of_a_setting(monkeypatch, name, value, part) -> None:
+    monkeypatch.setenv(name, value)
+    assert secret.scrub(f"before {part} after") == f"before {part} after"
+
+
 @pytest.mark.parametrize("value", secret_names.PLAIN_VALUES)
 def test_everyday_words_stay(monkeypatch, value) -> None:
     monkeypatch.setenv("SOME_AUTH_KEY", value)
