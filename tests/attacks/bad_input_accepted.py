@@ -572,6 +572,10 @@ FILES = [
     ("device/cpu.yaml", "num_workers: 1", "num_workers: one", "a whole number 1 or more"),
     ("device/cpu.yaml", "enforce_eager: true", "enforce_eager: 3", "true or false"),
     ("device/cuda.yaml", "use_remove_padding", "use_remove_paddding", "did you mean"),
+    ("device/cuda.yaml", "override_config:", "override_config.x:", "line 6: override_config.x: a name has no dot"),
+    ("reward/rule.yaml", "name: compute_score", "name: '???'", "name: ??? stands for no value"),
+    ("ppo.yaml", "${oc.env:KIT_CHECKPOINTS}", "???", "trainer.default_local_dir: ??? stands for no value"),
+    ("reward/rule.yaml", "reward:\n", "", "take --reward_fn path.py:name"),
     ("reward/rule.yaml", "name: compute_score", "nam: compute_score", "reward.custom_reward_function.nam"),
     ("reward/judge.yaml", "reward_manager:", "reward_manger:", "did you mean reward.reward_manager"),
     ("reward_model_config.yaml", "composite_reward:", "composit_reward:", "did you mean composite_reward?"),
@@ -584,6 +588,42 @@ FILES = [
     ("api_reward_config.yaml", "max_tokens: 512", "max_tokens: many", "a whole number"),
     ("api_reward_config.yaml", 'base_url: ""', "base_url: host/v1", "is no URL"),
     ("api_reward_config.yaml", 'base_url: ""', "base_url: http://a b/v1", "is no URL"),
+]
+
+# --- files of config/ that name what is not there: file, reward, before, after, message ---
+RESOLVED = [
+    ("reward/rule.yaml", "rule", "name: compute_score", "name: 'x'", "compute_score"),
+    ("reward/rule.yaml", "rule", "name: compute_score", 'name: "a\\nb"', "pkg://reward.entry has compute_score"),
+    ("reward/rule.yaml", "rule", "path: pkg://reward.entry", "path:", "it names no reward function"),
+    ("reward/rule.yaml", "rule", "pkg://reward.entry", "pkg://reward.entri", "there is no such module"),
+    ("reward/rule.yaml", "rule", "pkg://reward.entry", "entry.py", "path=entry.py: there is no such file"),
+    ("reward/judge.yaml", "judge", "${oc.env:KIT_JUDGE}", "${oc.env:HOME}", "the kit fills this in"),
+    ("reward/judge.yaml", "judge", "trainer.workers.reward_manager", "trainer.workers.manager", "no such module"),
+    ("ppo.yaml", "rule", "rollout.worker.BatchManager", "rollout.wurker.BatchManager", "there is no such module"),
+    ("ppo.yaml", "rule", "name: OrderedReplayBuffer", "name: Buffer", "replay_buffer has OrderedReplayBuffer"),
+    (
+        "ppo.yaml",
+        "rule",
+        "${oc.decode:${oc.env:HUBER_DELTA}}",
+        "${oc.env:HOME}",
+        "allowed: a number above 0; it is written",
+    ),
+    (
+        "ppo.yaml",
+        "rule",
+        "${oc.decode:${oc.env:HUBER_DELTA}}",
+        "${nope:1}",
+        "trainer.v1.ppo_kit.huber_delta: Unsupported",
+    ),
+    (
+        "ppo.yaml",
+        "rule",
+        "${oc.decode:${oc.env:HUBER_DELTA}}",
+        "${oc.env:NOPE}",
+        "ppo_kit.huber_delta: Environment variable",
+    ),
+    ("ppo.yaml", "rule", "${oc.decode:${oc.env:HUBER_DELTA}}", "'${'", "trainer.v1.ppo_kit.huber_delta"),
+    ("ppo.yaml", "rule", "    ppo_kit: #", "    ppo_kit_: #", "trainer.v1.ppo_kit"),
 ]
 
 # --- reward functions: what stands after "return", with right saying whether the answer is ---

@@ -15,6 +15,7 @@ from omegaconf.errors import OmegaConfBaseException
 from reward.support import redact
 from reward.support.secret import secret_finder
 from reward.support.wording import OF_PYTHON, shown
+from reward.support.yaml_file import RESTORE
 from trainer.algorithm.conflicts import of_groups, of_sampling, of_sampling_ahead, of_schedule
 from trainer.algorithm.kl import full_kl
 from trainer.composition import critic_layers, resolvers
@@ -37,18 +38,20 @@ def resolve(environment: Mapping[str, str], settings: Settings) -> DictConfig:
         UserError: an override does not parse or contradicts a knob, or a knob was given that the YAML files no longer
             read.
     """
+    config = None
     with _environment(environment):
         try:
             overrides = (*critic_layers.overrides(settings), *settings.overrides)
             config = settings_tree.compose_files(settings.text("DEVICE"), settings.reward.kind, overrides)
+            written = settings_tree.keys_of(OmegaConf.to_container(config, resolve=False))
             with settings_tree.parsed_once():
                 OmegaConf.resolve(config)
         except READING as error:
-            raise UserError(_one_line(error, settings.overrides)) from None
+            raise UserError(_one_line(error, settings.overrides, config)) from None
     with blaming(settings.overrides):
         faults = _unread_knobs(config, settings)
         faults += of_schedule(config.actor_rollout_ref.actor.optim, config.trainer.v1.ppo_kit.target_kl)
-        faults += config_files.of_resolved(config, settings.overrides)
+        faults += config_files.of_resolved(config, settings.overrides, written)
         faults += of_sampling(config.actor_rollout_ref.rollout, config.algorithm.rollout_correction)
         faults += full_kl.faults(config)
         reward_model = config.reward.reward_model
@@ -70,12 +73,12 @@ def blaming(overrides: tuple[str, ...]) -> Iterator[None]:
     try:
         yield
     except READING as error:
-        if not overrides:
+        if not overrides and getattr(error, "full_key", None) is None:
             raise
         raise UserError(_one_line(error, overrides)) from error
 
 
-def _one_line(error: Exception, overrides: tuple[str, ...]) -> str:
+def _one_line(error: Exception, overrides: tuple[str, ...], config: DictConfig | None = None) -> str:
     """Return what is wrong, and at which setting, without the names of omegaconf's errors."""
     text = re.sub(r"^\w+ raised while resolving interpolation: ", "", str(error).strip()).strip('"')
     cause, text = error.__cause__, next(iter(text.splitlines()), "")
@@ -86,7 +89,21 @@ def _one_line(error: Exception, overrides: tuple[str, ...]) -> str:
         what = f"{key}, or what it is computed from," if key else "a setting that is read"
         text = f"{what} is missing or of the wrong type"
     which = f"config/ or an override for verl ({shown(' '.join(overrides), 200)})" if overrides else "config/"
-    return f"{which}: {shown(text, 300)}"
+    named = getattr(error, "full_key", None) or getattr(cause, "full_key", None)
+    where = named or (_unresolvable(config) if config is not None else "")
+    if where and where not in text:
+        text = f"{where}: {text.strip()}"
+    return f"{which}: {shown(text, 300)}" + f"; {RESTORE}" * (not overrides)
+
+
+def _unresolvable(config: DictConfig) -> str:
+    """Return the first setting whose value cannot be worked out; empty where each one can."""
+    for key in settings_tree.keys_of(OmegaConf.to_container(config, resolve=False)):
+        try:
+            OmegaConf.select(config, key)
+        except READING:
+            return key
+    return ""
 
 
 def _unread_knobs(config: DictConfig, settings: Settings) -> list[str]:

@@ -88,6 +88,7 @@ class Shape:
     packed: tuple[bool, bool, bool] = (False, False, False)  # by tokens: actor, log-probabilities, critic
     remove_padding: tuple[bool, bool] = (True, True)  # policy, critic
     both: tuple[str, ...] = ()  # settings given under their old name and their new one
+    unset: tuple[str, ...] = ()  # ... and under neither
     warmup: bool = False  # steps that train the critic alone
     model: ModelShape = ModelShape()
 
@@ -131,7 +132,8 @@ class Shape:
             lora_rank=policy.model.lora_rank,
             packed=(policy.actor.use_dynamic_bsz, rollout.log_prob_use_dynamic_bsz, config.critic.use_dynamic_bsz),
             remove_padding=(policy.model.use_remove_padding, config.critic.model.use_remove_padding),
-            both=tuple(_both(config)),
+            both=tuple(name for name, times in _micro_batches(config) if times > 1),
+            unset=tuple(name for name, times in _micro_batches(config) if not times),
             warmup=trainer.critic_warmup > 0,
             model=ModelShape.of(model or {}),
             **generation,
@@ -190,8 +192,8 @@ def _roles(config: Any) -> Iterator[Role]:
         )
 
 
-def _both(config: Any) -> Iterator[str]:
-    """Name what is set under its old name beside its new one, which verl refuses where it is read."""
+def _micro_batches(config: Any) -> Iterator[tuple[str, int]]:
+    """Yield each setting of a micro batch that is read, and under how many of its names, old and new, it is set."""
     policy, critic = config.actor_rollout_ref, config.critic
     with_reference = config.algorithm.use_kl_in_reward or policy.actor.use_kl_loss
     for name, part, key, read in (
@@ -200,9 +202,8 @@ def _both(config: Any) -> Iterator[str]:
         ("actor_rollout_ref.ref", policy.ref, "log_prob_micro_batch_size", with_reference),
         ("actor_rollout_ref.rollout", policy.rollout, "log_prob_micro_batch_size", True),
     ):
-        read = read and not (key.startswith("log_prob") and policy.actor.use_dynamic_bsz)
-        if read and part.get(key) is not None and part.get(f"{key}_per_gpu") is not None:
-            yield f"{name}.{key}"
+        if read and not (key.startswith("log_prob") and policy.actor.use_dynamic_bsz):
+            yield f"{name}.{key}", sum(part.get(written) is not None for written in (key, f"{key}_per_gpu"))
 
 
 def _has_critic(config: Any) -> bool:

@@ -160,6 +160,8 @@ def _lengths(shape: Shape) -> Iterator[str]:
 def _old_names(shape: Shape) -> Iterator[str]:
     for name in shape.both:
         yield f"{name} is verl's old name and is set beside {name}_per_gpu; leave it out (--micro_batch_size)"
+    for name in shape.unset:
+        yield f"{name}_per_gpu=null: a number of samples is wanted; leave it out, or give --micro_batch_size"
 
 
 def _passes(shape: Shape, role: Role) -> Iterator[str]:

@@ -6,7 +6,6 @@ Hydra takes a mistyped key of a file as a new one, and verl then trains without 
 import contextlib
 import functools
 import hashlib
-import importlib.util
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -17,16 +16,15 @@ from omegaconf import DictConfig, OmegaConf
 
 from reward.support import yaml_file
 from reward.support.wording import expand_home, path_fault
-from trainer.settings.verl_schema import agent_loops, choices, handed_on, types, values, vllm_arguments
-from trainer.settings.verl_schema.override_faults import no_such
+from trainer.settings.verl_schema import agent_loops, choices, handed_on, named_objects, types, values, vllm_arguments
+from trainer.settings.verl_schema.named_objects import CLASSES, FILES, MISSING, MODULES, has_module
+from trainer.settings.verl_schema.override_faults import MOVED, no_such
 
 EXPONENT = re.compile(r"[-+]?\d[\d.]*[eE][-+]?\d+")
 OWN_MANAGER, MANAGER = "pkg://trainer.workers.reward_manager", "KitRewardManager"
 MANAGER_KEY = "reward.reward_manager.name"
+OWN_ENGINE = ("actor_rollout_ref.rollout.checkpoint_engine.backend", "kit")  # trainer/workers/weight_transfer.py
 MODEL_PATHS = ("path", "tokenizer_path", "hf_config_path", "lora_adapter_path")  # of sections named model
-# What verl imports: of a module the name, of a class that of its module before it.
-MODULES, CLASSES = ("external_lib", "custom_backend_module"), ("agent_loop_manager_class", "checkpoint_callback_class")
-FILES = ("rollout.agent.agent_loop_config_path", "custom_reward_function.path", "custom_cls.path", "sampler.class_path")
 NO_SETTINGS = f"it has no settings: {yaml_file.RESTORE}"
 NOT_SETTINGS = ("defaults", "hydra")  # Hydra's own
 
@@ -79,10 +77,19 @@ def _of_group(group: yaml.MappingNode, prefix: str, loader: Any) -> Iterator[str
         key, line = f"{prefix}{name.value}", name.start_mark.line + 1
         if key in NOT_SETTINGS:
             continue
+        if "." in name.value:
+            yield f"line {line}: {values.short(name.value)}: a name has no dot; write the second one below the first"
+            continue
+        if not prefix and key in MOVED:
+            yield f"line {line}: {key}: verl does not read it any more; take {MOVED[key]}"
+            continue
         try:
             kind = values.kind_by_name(key)
         except types.UnknownKeyError:
             yield f"line {line}: {no_such(key, _known())}"
+            continue
+        if node.value == MISSING:
+            yield f"line {line}: {key}: {MISSING} stands for no value, and verl's own would be taken; write a value"
             continue
         if isinstance(node, yaml.MappingNode) and (fault := handed_on.fault(key, {})):
             yield f"line {line}: {fault}"
@@ -114,20 +121,23 @@ def _known() -> Mapping[str, object]:
     return keys
 
 
-def of_resolved(config: DictConfig, overrides: Sequence[str]) -> list[str]:
-    """Return what is wrong in the resolved configuration: overrides by reference, values that exclude each other."""
+def of_resolved(config: DictConfig, overrides: Sequence[str], written: Mapping[str, object]) -> list[str]:
+    """Return what is wrong in the resolved configuration: values by reference, values that exclude each other.
+
+    ``written`` has each setting as it was before it was resolved.
+    """
     faults = []
-    for word in overrides:
-        key, _, text = word.lstrip("+").partition("=")
-        if "${" not in text or OmegaConf.select(config, key) is None:
+    for key, text in written.items():
+        value = OmegaConf.select(config, key) if isinstance(text, str) and "${" in text else None
+        if value is None or OmegaConf.is_config(value) or key in handed_on.KITS_OWN:
+            continue
+        if (key, value) == OWN_ENGINE:
             continue
         with contextlib.suppress(types.UnknownKeyError):
-            faults += [
-                f"{values.short(word)}: {fault}" for fault in values.faults(key, _plain(OmegaConf.select(config, key)))
-            ]
+            faults += [f"{fault}; it is written {values.short(text)}" for fault in values.faults(key, value)]
     actor, rollout = config.actor_rollout_ref.actor, config.actor_rollout_ref.rollout
     for name, optim in (("actor_rollout_ref.actor.optim", actor.optim), ("critic.optim", config.critic.optim)):
-        if not _has_module(optim.optimizer_impl):
+        if not has_module(optim.optimizer_impl):
             faults.append(f"{name}.optimizer_impl={optim.optimizer_impl}: there is no such module; leave it out")
         names = choices.optimizers() if optim.optimizer_impl == "torch.optim" else ()
         if names and optim.optimizer not in names:
@@ -135,6 +145,7 @@ def of_resolved(config: DictConfig, overrides: Sequence[str]) -> list[str]:
             faults.append(f"{name}.optimizer={optim.optimizer}: torch.optim has {known}")
     faults += [
         *_of_paths(overrides),
+        *named_objects.faults(config, overrides),
         *_of_lengths(config),
         *_of_queue(config),
         *_of_reward_manager(config.reward.reward_manager),
@@ -174,16 +185,9 @@ def _of_paths(overrides: Sequence[str]) -> list[str]:
         if what and (text[:1] in ("/", ".", "~") or (what == "file" and "://" not in text)):
             path = expand_home(text)
             faults += [f"{values.short(word)}: there is no such {what}"] * bool(path_fault(path) or not path.exists())
-        elif name in MODULES + CLASSES and not _has_module(text if name in MODULES else text.rpartition(".")[0]):
+        elif name in MODULES + CLASSES and not has_module(text if name in MODULES else text.rpartition(".")[0]):
             faults.append(f"{values.short(word)}: there is no such module" + ", as in module.Class" * (name in CLASSES))
     return faults
-
-
-def _has_module(name: str) -> bool:
-    try:
-        return importlib.util.find_spec(str(name)) is not None
-    except (ImportError, ValueError):
-        return False
 
 
 def _of_lengths(config: DictConfig) -> list[str]:
@@ -235,7 +239,3 @@ def _of_agent_loop(agent: DictConfig) -> list[str]:
         return []
     known = values.nearest_word(name, tuple(names))
     return [f"actor_rollout_ref.rollout.agent.default_agent_loop={values.short(name)}: allowed: {known}"]
-
-
-def _plain(value: Any) -> object:
-    return OmegaConf.to_container(value) if OmegaConf.is_config(value) else value

@@ -154,6 +154,11 @@ def tree() -> Mapping[str, object]:
 
 @functools.cache
 def _tree(_root: Path) -> Mapping[str, object]:
+    return keys_of(OmegaConf.to_container(compose_files("cpu", "rule", ()), resolve=False))
+
+
+def keys_of(tree: object) -> dict[str, object]:
+    """Return every setting of a nested dictionary by its dotted key, sections too."""
     keys: dict[str, object] = {}
 
     def walk(node: object, prefix: str) -> None:
@@ -162,5 +167,5 @@ def _tree(_root: Path) -> Mapping[str, object]:
                 keys[f"{prefix}{key}"] = value
                 walk(value, f"{prefix}{key}.")
 
-    walk(OmegaConf.to_container(compose_files("cpu", "rule", ()), resolve=False), "")
+    walk(tree, "")
     return keys
