@@ -134,7 +134,7 @@ def of_resolved(config: DictConfig, overrides: Sequence[str], written: Mapping[s
         if (key, value) == OWN_ENGINE:
             continue
         with contextlib.suppress(types.UnknownKeyError):
-            faults += [f"{fault}; it is written {values.short(text)}" for fault in values.faults(key, value)]
+            faults += [f"{fault}; it is written {values.short(str(text))}" for fault in values.faults(key, value)]
     actor, rollout = config.actor_rollout_ref.actor, config.actor_rollout_ref.rollout
     for name, optim in (("actor_rollout_ref.actor.optim", actor.optim), ("critic.optim", config.critic.optim)):
         if not has_module(optim.optimizer_impl):
