@@ -1,11 +1,17 @@
 """Whether the Hugging Face hub answers: asked once, with an end, as its libraries try for half a minute and say so."""
 
 import contextlib
+import csv
+import re
 import threading
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
+from reward.support.nearest import nearest
 from reward.support.wording import reason
 
+KNOWN = Path(__file__).parent.parent / "config" / "model_sizes.tsv"  # the models that many people train
+PAGE = re.compile(r"https?://(?:www\.)?(?:huggingface\.co|hf-mirror\.com)/([\w.-]+/[\w.-]+)(?:/.*)?")
 SECONDS = 6.0  # a resolver that gets no answer takes longer than any timeout of a connection
 
 
@@ -42,6 +48,24 @@ def _why(error: BaseException) -> str:
             return reason(cause)
         cause = cause.__cause__ or cause.__context__
     return reason(error)
+
+
+def page_meant(spec: str) -> str:
+    """Return what to give in the place of a model's address; empty where it is none."""
+    if page := PAGE.fullmatch(spec):
+        return f"a page of the hub; give its name: {page[1]}"
+    return "a URL is not fetched; download the model and give its folder" if "://" in spec else ""
+
+
+def model_meant(name: str) -> str:
+    """Return which of the models that many people train a name may be of, spelt otherwise or without its owner."""
+    with KNOWN.open(encoding="utf-8", newline="") as file:
+        known = [row["name"] for row in csv.DictReader(file, delimiter="\t")]
+    tuned = re.sub("(?i)-(instruct|base)$", "", name)
+    wanted = tuned if "/" in tuned else f"/{tuned}"
+    same = [model for model in known if model.lower().endswith(wanted.lower())]
+    near = same or nearest(tuned, known)
+    return near[0] + name[len(tuned) :].title() if near and near[0] != tuned else ""
 
 
 @contextlib.contextmanager

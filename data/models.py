@@ -62,6 +62,7 @@ class ModelError(ValueError):
 HUB_NAME = re.compile(r"(?:[A-Za-z0-9][A-Za-z0-9._-]*/)?[A-Za-z0-9][A-Za-z0-9._-]*")
 NO_NAME = "neither a folder on this machine nor a name of the Hugging Face hub (owner/name)"
 NO_CONFIG = "the folder has no config.json"
+FOLDER = "give a Hugging Face model folder"
 GGUF = ".gguf"
 # What a folder without a config.json may hold, by how a name in it ends.
 NO_WEIGHTS = {
@@ -116,18 +117,18 @@ def find_or_make(
         raise ModelError(f"--model {shown(spec)}: {fault}; give a Hugging Face model folder, or a name of the hub")
     elif expand_home(spec).is_dir():
         folder = expand_home(spec).resolve()
-    elif spec.startswith(("/", "./", "../", "~")):
+    elif spec.startswith(("/", "./", "../", "~")) or expand_home(spec).is_file():
         what = "it is a file" if expand_home(spec).exists() else "there is no such folder"
         what = NO_WEIGHTS[GGUF] if expand_home(spec).suffix == GGUF else what
         raise ModelError(f"--model {shown(spec)}: {what}; give a Hugging Face model folder")
     elif not HUB_NAME.fullmatch(spec):
-        raise ModelError(f"--model {shown(spec)}: {NO_NAME}")
+        raise ModelError(f"--model {shown(spec)}: {hub.page_meant(spec) or NO_NAME}")
     else:
         return Model(spec, _hub_config(spec) if fetch else {})
     file = folder / "config.json"
     if not file.is_file():
-        there = next((what for name, what in NO_WEIGHTS.items() if any(folder.glob(f"*{name}"))), NO_CONFIG)
-        raise ModelError(f"--model {spec}: {there}; give a Hugging Face model folder")
+        there = next((what for name, what in NO_WEIGHTS.items() if any(folder.glob(f"*{name}"))), "")
+        raise ModelError(f"--model {shown(spec)}: {f'{there}; {FOLDER}' if there else _without_config(folder)}")
     try:
         config = json.loads(file.read_text(encoding="utf-8"))
     except (ValueError, OSError, RecursionError) as error:
@@ -142,6 +143,15 @@ def find_or_make(
     if wrong:
         raise ModelError(f"--model {shown(spec)}: config.json: {', '.join(wrong)}; a size is a whole number above 0")
     return Model(str(folder), config)
+
+
+def _without_config(folder: Path) -> str:
+    """Return what to give instead of a folder that has no config.json: what is in it tells."""
+    if any(folder.glob("global_step_*")) or any(folder.glob("actor/*.pt")) or any(folder.glob("model_world_size_*.pt")):
+        what = "it is a checkpoint of a run, not a model"
+        return f"{what}: --resume RUN goes on from it, ./train.sh export RUN makes a model"
+    inner = sorted(path.parent for shape in ("*", "snapshots/*") for path in folder.glob(f"{shape}/config.json"))
+    return f"{NO_CONFIG}; did you mean {shown(inner[0], 300)}?" if inner else f"{NO_CONFIG}; {FOLDER}"
 
 
 def sizes_of(config: dict[str, Any]) -> list[tuple[str, object]]:
@@ -255,9 +265,12 @@ def _hub_config(name: str) -> dict[str, object]:
         cached = try_to_load_from_cache(name, "config.json")
         if not isinstance(cached, str):
             if silent := hub.silence(lambda seconds: HfApi().model_info(name, timeout=seconds)):
+                meant = hub.model_meant(name)
                 raise ModelError(
                     f"--model {shown(name)}: no such folder here, not in the Hugging Face cache, and the hub cannot be "
                     f"reached ({silent}); give a folder, or builtin:tiny or builtin:smollm2, which need no hub"
+                    + f"; did you mean {meant}?"
+                    * bool(meant)
                 )
             HfApi().model_info(name, timeout=hub.SECONDS)  # says what is wrong with the name
             cached = hf_hub_download(name, "config.json")
@@ -269,7 +282,9 @@ def _hub_config(name: str) -> dict[str, object]:
     except GatedRepoError:
         why = "the hub requires that its terms are accepted; accept them there and export HF_TOKEN"
     except RepositoryNotFoundError:
+        meant = hub.model_meant(name)
         why = "the hub has no such model; check the name, or export HF_TOKEN if it is private"
+        why += f"; did you mean {meant}?" * bool(meant)
     except Exception as error:
         why = (
             f"the hub does not give its config.json ({reason(error)}); give a folder, or builtin:tiny or "

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 
 from data import readers, rows, sources
 from data.faults import DataError, DataNotRead, Faults
+from data.formats import columns
 from reward.rules import no_rule
 
 __all__ = ["DataError", "DataNotRead", "prepare", "row_count", "sample"]
@@ -166,8 +167,9 @@ def _raw_rows(source: sources.DataSource, faults: Faults) -> Iterator[tuple[Path
     """Yield the rows that have a prompt; columns without one are one fault a file, not one a row."""
     without: Counter[tuple[str, str]] = Counter()
     for file in source.files:
+        is_table = readers.file_kind(file) in readers.TABLES
         for number, raw in readers.read(file, faults):
-            if message := rows.unknown_columns(raw):
+            if message := columns.unknown(raw, is_table):
                 without[str(file), message] += 1
             else:
                 yield file, number, raw
@@ -185,12 +187,13 @@ def _scan(source: sources.DataSource, split: str, rules: bool, faults: Faults, w
             def note(name: str, message: str, row: int = number, path: Path = file) -> None:
                 faults.add(str(path), row, name, message)
 
+            rows.note_pictures(raw if writer is not None else {}, note)  # verl's own format is verl's to read
             row = rows.normalise(raw, index, split, source.preset, note)
             index += 1
             if row is None:
                 continue
             if rules and rows.has_rule(row):
-                rows.note_truth_faults(row, note)
+                rows.note_truth_faults(row, note, columns.of_truth(raw))
             elif rules:
                 unknown[row["data_source"]] += 1
             if writer is not None and not faults.count:

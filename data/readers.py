@@ -12,7 +12,7 @@ import sys
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from decimal import Decimal
 from pathlib import Path
 from typing import IO, Any, cast
@@ -25,6 +25,7 @@ from reward.support.wording import json_kind, reason
 
 TEXT_FILES = (".json", ".jsonl", ".ndjson", ".csv", ".tsv")
 SUFFIXES = (*TEXT_FILES, ".parquet")
+TABLES = (".csv", ".tsv")  # whose first line names the columns
 DELIMITERS = (",", ";", "\t", "|")
 INTEGER_DIGITS = 4300  # the interpreter turns no more into an integer (sys.get_int_max_str_digits)
 LONG_INTEGER = re.compile(rb"\d{19,}")  # orjson turns integers beyond 64 bits into floats
@@ -47,7 +48,7 @@ def read(file: Path, faults: Faults) -> Iterator[tuple[int, Row]]:
     """
     readers = {".csv": _csv, ".tsv": _csv, ".parquet": _parquet, ".json": _json}
     try:
-        yield from readers.get(file_kind(file), _jsonl)(file, faults)
+        yield from readers.get(file_kind(file), _lines)(file, faults)
     except UnicodeDecodeError as error:
         faults.add(str(file), None, "", text_faults.not_utf8(error.object, error.start))
     except RecursionError:
@@ -78,6 +79,19 @@ def _loads(data: bytes) -> Any:
 
 def _integer(digits: str) -> int | str:
     return int(digits) if len(digits) < INTEGER_DIGITS else digits  # as a text it is as exact
+
+
+def _lines(file: Path, faults: Faults) -> Iterator[tuple[int, Row]]:
+    """A file of a row a line, or of one list that somebody called so."""
+    import orjson
+
+    with _open(file) as stream:
+        first = stream.readline(WHOLE).removeprefix(b"\xef\xbb\xbf").strip()
+    is_list = first.startswith(b"[")
+    if is_list:
+        with suppress(orjson.JSONDecodeError):  # of a list that goes on in the next line
+            is_list = any(isinstance(row, dict) for row in _loads(first))
+    yield from (_json if is_list else _jsonl)(file, faults)
 
 
 def _jsonl(file: Path, faults: Faults) -> Iterator[tuple[int, Row]]:

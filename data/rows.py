@@ -5,22 +5,20 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+from data.formats import columns, prompt_faults
 from data.formats.conversations import as_prompt
 from data.formats.presets import preset_of
 from reward.rules import RULES
 from reward.rules.rule import text
 from reward.support.errors import GroundTruthError
-from reward.support.nearest import nearest
 from reward.support.nesting import DEEP, MESSAGE, OF_TEXT, is_too_deep
-from reward.support.wording import json_kind, quoted, reason
+from reward.support.wording import json_kind, reason
 
 Row = dict[str, Any]
 Note = Callable[[str, str], None]  # (field, message)
 # Fields of extra_info that rules read, and their form; all others are kept as JSON in extra_info.more.
 TEXTS = ("tests", "entry_point", "setup", "solution", "code_prompt")
 LISTS = ("choices", "test_list", "inputs", "outputs")
-PROMPTS = ("prompt", "instruction", "conversations", "messages")
-ROLES = ("system", "user", "assistant", "tool")
 
 
 def messages(prompt: Any, system: Any, note: Note) -> list[dict[str, str]] | None:
@@ -37,23 +35,21 @@ def messages(prompt: Any, system: Any, note: Note) -> list[dict[str, str]] | Non
             note("prompt", "blank")
             return None
         chat = [{"role": "user", "content": prompt}]
-    elif isinstance(prompt, (list, tuple)) and all(_is_message(message) for message in prompt):
+    elif isinstance(prompt, (list, tuple)) and all(map(prompt_faults.is_message, prompt)):
         chat = [{"role": message["role"], "content": message["content"]} for message in prompt]
         if not any(message["content"].strip() for message in chat):
             note("prompt", "empty: none of its messages has content")
             return None
     else:
-        note("prompt", f"a text, or a list of {{role, content}} is wanted, not {quoted(prompt, 60)}")
+        note("prompt", prompt_faults.of_prompt(prompt))
         return None
+    if last := prompt_faults.of_last(chat):
+        note("prompt", last)
     if system and isinstance(system, str) and chat[0]["role"] != "system":
         chat.insert(0, {"role": "system", "content": system})
     elif system and not isinstance(system, str):
         note("system", f"a text is wanted, not {json_kind(system)}")
     return chat
-
-
-def _is_message(message: Any) -> bool:
-    return isinstance(message, dict) and message.get("role") in ROLES and isinstance(message.get("content"), str)
 
 
 def extra(raw: Any, index: int, split: str, note: Note) -> Row:
@@ -91,16 +87,6 @@ def extra(raw: Any, index: int, split: str, note: Note) -> Row:
 
 def _is_texts(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(item, str) for item in value)
-
-
-def unknown_columns(row: Row) -> str:
-    """Return what is said of a row in whose columns no prompt can be found; empty where one can."""
-    if any(name in row for name in PROMPTS) or preset_of(row) is not None:
-        return ""
-    names = ", ".join(repr(str(name)[:40]) for name in list(row)[:12]) + (", ..." if len(row) > 12 else "")
-    near = next((str(name) for name in row if nearest(str(name), ["prompt"])), "")
-    which = quoted(near, 40) if near else "the one that has the prompts"
-    return f"no column is a prompt; the columns are {names or 'none'}: rename {which} to 'prompt'"
 
 
 def normalise(row: Row, index: int, split: str, source: str, note: Note) -> Row | None:
@@ -155,11 +141,18 @@ def has_rule(row: Row) -> bool:
     return row["data_source"] in RULES
 
 
-def note_truth_faults(row: Row, note: Note) -> None:
-    """Note why the row's rule (``has_rule``) cannot use its ground truth, if it cannot."""
+def note_pictures(row: Row, note: Note) -> None:
+    """Note a column of pictures, which no model here would see."""
+    for name in columns.PICTURES:
+        if row.get(name):
+            note(name, "there are pictures, and models here read texts alone; leave such rows out")
+
+
+def note_truth_faults(row: Row, note: Note, missing: str = "") -> None:
+    """Note why the row's rule (``has_rule``) cannot use its ground truth, if it cannot; ``missing`` says more."""
     try:
         RULES[row["data_source"]].check(row["reward_model"]["ground_truth"], row["extra_info"])
     except GroundTruthError as error:
-        note("ground_truth", str(error).removeprefix("ground_truth "))
+        note("ground_truth", missing or str(error).removeprefix("ground_truth "))
     except RecursionError:  # of a text that the rule reads as JSON
         note("ground_truth", OF_TEXT)

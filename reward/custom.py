@@ -93,7 +93,8 @@ def _check_signature(spec: str, function: Function) -> None:
     except TypeError:
         raise RewardFunctionError(
             f"--reward_fn {shown(spec)}: verl calls it with {', '.join(PARAMETERS)}, by name, and it takes "
-            f"{shown(signature)}"
+            f"{shown(signature)}; write it as def {shown(getattr(function, '__name__', DEFAULT_NAME))}("
+            f"{', '.join(PARAMETERS[:-1])}, {PARAMETERS[-1]}=None)"
         ) from None
 
 

@@ -3,6 +3,8 @@
 import asyncio
 import json
 import os
+import sysconfig
+import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -115,6 +117,13 @@ def _whole(result: Mapping[str, Any], why: list[str]) -> dict[str, Any]:
     return {**result, "why": "; ".join(why)} if why else dict(result)
 
 
+def _place(error: Exception) -> str:
+    """Return the last line of a stranger's code that an error came by; empty where it is of the kit or a library."""
+    libraries = (str(Path(__file__).parent), sysconfig.get_path("stdlib"), sysconfig.get_path("purelib"), "<")
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith(libraries)]
+    return f" at {Path(frames[-1].filename).name}, line {frames[-1].lineno}: {frames[-1].line}" if frames else ""
+
+
 def score_line(line: bytes, score: Scorer, keys: tuple[str, ...] = ()) -> dict[str, Any]:
     """Return the result of one row: ``keys``, null where a value is not known, and ``error``.
 
@@ -147,7 +156,7 @@ def score_line(line: bytes, score: Scorer, keys: tuple[str, ...] = ()) -> dict[s
     except RecursionError:  # a text that the reward reads as JSON, most often
         return {**empty, "error": f"ground_truth or extra_info: {OF_TEXT}"}
     except Exception as error:  # of a stranger's function: told for the row, and the others go on
-        return {**empty, "error": excerpt(f"the reward raised {error!r}", 500)}
+        return {**empty, "error": excerpt(f"the reward raised {error!r}{_place(error)}", 500)}
     why = result.pop("why", "") or "unscored"
     unscored = bool(result.get("unscored"))
     scored = {"score": None if unscored else result["score"], "unscored": float(unscored)}

@@ -10,6 +10,7 @@ from reward.support import wording
 # Curly quotes and full-width signs, as a word processor or a Chinese input method writes them.
 SIGNS = str.maketrans("\u201c\u201d\uff02\uff1a\uff0c\uff5b\uff5d\uff3b\uff3d", '""":,{}[]')
 SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+COMMA = re.compile(r",(\s*[]}])")  # before the end of a list or an object
 LONGEST = 1 << 20  # bytes that are looked at
 
 
@@ -38,6 +39,9 @@ def meant(text: str) -> str:
             else "a number that is infinite, or none (NaN)"
         )
         return f"bad JSON: it has {what}; take it out"
+    with contextlib.suppress(orjson.JSONDecodeError):
+        orjson.loads(COMMA.sub(r"\1", part))
+        return "bad JSON: a comma stands before a closing ] or }; take it out"
     with contextlib.suppress(SyntaxError, ValueError, MemoryError, RecursionError):
         if isinstance(ast.literal_eval(part), (dict, list)):
             return "bad JSON: it is Python's way to write a row; write JSON, as json.dumps does"

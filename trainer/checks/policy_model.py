@@ -12,6 +12,8 @@ from reward.support.wording import is_folder, quoted, reason, shown, system_erro
 from trainer.user_error import UserError
 
 SAMPLING = ("temperature", "top_p", "top_k", "min_p", "repetition_penalty", "max_new_tokens")
+TOKENIZERS = ("tokenizer.json", "tokenizer_config.json", "tokenizer.model", "vocab.json", "vocab.txt")
+NO_TOKENIZER = "the folder has no tokenizer (tokenizer.json and others); copy those files from where the model is from"
 NO_TEMPLATE = "its tokenizer has no chat template (chat_template.jinja); give a chat model"
 RESTORE = "restore the publisher's version"
 
@@ -29,7 +31,9 @@ def is_unmade(name: str, model: models.Model) -> bool:
 def tokenizer_faults(tokenizer: Any, config: dict[str, Any]) -> list[str]:
     """Return why a tokenizer writes no prompts for the model of ``config``, a ``config.json``."""
     if not getattr(tokenizer, "chat_template", None):
-        return [NO_TEMPLATE]
+        folder = Path(str(getattr(tokenizer, "name_or_path", "")))
+        lacks = folder.is_dir() and not any((folder / file).is_file() for file in TOKENIZERS)
+        return [NO_TOKENIZER if lacks else NO_TEMPLATE]
     faults = []
     try:
         text = tokenizer.apply_chat_template([{"role": "user", "content": "?"}], tokenize=False)

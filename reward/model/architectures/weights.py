@@ -11,6 +11,7 @@ from reward.model.errors import RewardModelError
 from reward.support.wording import json_kind, quoted, reason
 
 TORCH = ("*model*.bin", "*.pt", "*.pth")
+GIT_LFS = b"version https://git-lfs.github.com/"
 NOT_WEIGHTS = ("optimizer", "scheduler", "rng_state", "training_args")  # what trainers leave beside them
 
 
@@ -71,7 +72,7 @@ def _header(file: Path) -> list[str]:
         with safe_open(file, "np") as opened:
             return list(opened.keys())
     except (SafetensorError, OSError):
-        raise RewardModelError(f"{file}: not a safetensors file, or cut off") from None
+        raise RewardModelError(f"{file}: {_pointer(file) or 'not a safetensors file, or cut off'}") from None
 
 
 def _require_whole(file: Path) -> None:
@@ -86,7 +87,7 @@ def _require_whole(file: Path) -> None:
     with file.open("rb") as stream:
         is_pickle = stream.read(1) == b"\x80"
     if not is_pickle and not zipfile.is_zipfile(file):
-        raise RewardModelError(f"{file}: not a file of torch.save, or cut off")
+        raise RewardModelError(f"{file}: {_pointer(file) or 'not a file of torch.save, or cut off'}")
     if is_pickle:
         return
     import torch
@@ -110,3 +111,10 @@ def tensors(folder: Path) -> Iterator[tuple[str, Any]]:
     if not files:
         for file in _of_torch(folder):
             yield from torch.load(file, map_location="cpu", weights_only=True).items()
+
+
+def _pointer(file: Path) -> str:
+    """Return what is said of a file that git left in the place of large weights; empty where it is none."""
+    with file.open("rb") as stream:
+        is_one = stream.read(len(GIT_LFS)) == GIT_LFS
+    return "a pointer of Git LFS, not the weights; run git lfs pull there" if is_one else ""

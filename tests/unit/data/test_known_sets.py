@@ -114,8 +114,11 @@ def test_instruction_tuning_sets_are_recognised(tmp_path, row, prompt, truth, so
         ({"messages": [{"role": "assistant", "content": "x"}]}, "messages: an answer without a question"),
         ({"messages": "hello"}, "messages: a list of messages is wanted, not a text"),
         ({"instruction": "a", "history": ["b"]}, "history: a list of [question, answer] is wanted"),
-        ({"query": "a", "reply": "b"}, "no column is a prompt; the columns are 'query', 'reply': rename the one that"),
-        ({"promt": "a", "truth": "b"}, "the columns are 'promt', 'truth': rename 'promt' to 'prompt' (rows: 50)"),
+        ({"query": "a", "reply": "b"}, "no column is a prompt; the columns are 'query', 'reply': rename 'query' to"),
+        (
+            {"promt": "a", "truth": "b"},
+            "the columns are 'promt', 'truth': rename 'promt' to 'prompt' and 'truth' to 'ground_truth' (rows: 50)",
+        ),
         ({}, "no column is a prompt; the columns are none"),
     ],
 )

@@ -89,7 +89,7 @@ def test_every_fault_in_one_pass_with_file_row_and_field(tmp_path) -> None:
     starts = [
         "row 2: bad JSON: ",
         "row 3: prompt: missing or empty",
-        "row 4: prompt: a text, or a list of {role, content} is wanted",
+        "row 4: prompt: message 1: it wants the keys 'role' and 'content', and has",
         "row 5: ground_truth: is empty",
         "row 6: data_source: missing",
         "row 7: a list, not an object",

@@ -164,6 +164,7 @@ def test_a_function_of_the_users(tmp_path, body, found) -> None:
     [
         (f"def score({SIGNATURE}): return 1", "", r"no function compute_score there; use \S+\.py:score"),
         ("def compute_score(answer): return 1", "", "verl calls it with data_source, solution_str"),
+        ("def f(answer): return 1", ":f", r"takes .answer.; write it as def f.data_source, .*, extra_info=None.$"),
         ("import no_such_module_here", "", "importing it fails: ModuleNotFoundError"),
         ("raise SystemExit(0)", "", "importing it fails: SystemExit"),
         (f"def f({SIGNATURE}): return 'good'", ":f", "returned str as score; a number is wanted"),

@@ -105,3 +105,13 @@ def test_a_function_that_is_not_on_a_machine_ends_the_run(tmp_path) -> None:
     section = {"weights": {"rule_score": 1.0}, "options": {"rule_score": {"function": f"{tmp_path}/none.py"}}}
     with pytest.raises(RewardFunctionError, match="there is no file"):
         asyncio.run(compute_composite("mine", "4", "4", {}, composite=json.dumps(section)))
+
+
+def test_an_error_of_a_function_is_told_with_its_line(tmp_path) -> None:
+    code = "import json\n\ndef compute_score(data_source, solution_str, ground_truth, extra_info=None):\n"
+    (tmp_path / "mine.py").write_text(f"{code}    return json.loads(solution_str)\n")
+    source = write(tmp_path / "a.jsonl", [{**LINES[0], "response": "no JSON"}])
+    score.run(source, tmp_path / "out", Reward("function", str(tmp_path / "mine.py")), lambda _: None)
+    said = json.loads((tmp_path / "out").read_text())["error"]
+    assert said.startswith("the reward raised JSONDecodeError(")
+    assert said.endswith(") at mine.py, line 4: return json.loads(solution_str)")

@@ -122,6 +122,17 @@ def test_each_row_is_a_message_of_the_code() -> None:
         "train.sh: p.json: no column is a prompt; the columns are 'promt': rename 'promt' to 'prompt' (rows: 300)",
         "train.sh: p.json: rows 1-3: ground_truth: is empty; a number or a LaTeX expression is wanted",
         "train.sh: p.json: it is empty; JSON rows are wanted",
+        "train.sh: --reward_fn m.py: verl calls it with a, b, by name, and it takes (a); write it as def f(a, b=None)",
+        "train.sh: p.json: rows 1-3: prompt: message 2: the role 'bot': allowed: user, tool; did you mean tool?",
+        "train.sh: composite_reward.enable=true: verl has no such setting; a composite is switched on in "
+        "config/reward_model_config.yaml, with enable: true",
+        "train.sh: --model m: it is a checkpoint of a run, not a model: --resume RUN goes on from it, ./train.sh "
+        "export RUN makes a model",
+        "train.sh: --model m: the folder has no tokenizer (tokenizer.json and others); copy those files from where the "
+        "model is from",
+        "train.sh: --model m: /m/a.bin: not a safetensors file, or cut off; restore its files",
+        "train.sh: --model q: the hub has no such model; check the name, or export HF_TOKEN if it is private; did you "
+        "mean Qwen/Q?",
         "data     a/b: not read in a dry run, as it is large or on the hub (the smallest hashes of the prompts: one of "
         "20, at most 1,024)",
         "data     env:frozenlake: 2048 episodes to train on, 128 held out",

@@ -202,6 +202,10 @@ def test_an_override_that_the_knob_does_not_know_goes_to_verl() -> None:
 @pytest.mark.parametrize(
     ("word", "fault"),
     [
+        (
+            "composite_reward.enable=true",
+            "verl has no such setting; a composite is switched on in config/reward_model_",
+        ),
         ("trainer.total_epoch=3", "trainer.total_epoch: verl has no such setting; did you mean trainer.total_epochs?"),
         (
             "actor.optim.weight_decay=1",

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from reward.support.nearest import did_you_mean
 from reward.support.wording import quoted, reason, shown
 from trainer.settings.given import typing_slips
+from trainer.settings.given.names import NO_FLAGS
 from trainer.settings.given.secret_inputs import fault_of_word
 from trainer.settings.knobs import COMMANDS, Knob, Value, with_trait
 from trainer.setup.host import has_packages
@@ -46,6 +47,9 @@ def read(arguments: Sequence[str], knobs: Sequence[Knob]) -> tuple[dict[str, Val
             continue
         if (flag := flags.get(match["key"].replace("-", "_"))) and match["sign"] != "~":
             faults.append(f"{shown(word)}: a flag has two dashes: --{flag} {shown(match['value'] or 'VALUE')}")
+            continue
+        if match["key"].split(".")[0] in NO_FLAGS:
+            faults.append(f"{shown(word)}: verl has no such setting; {NO_FLAGS[match['key'].split('.')[0]]}")
             continue
         knob = owners.get(match["key"])
         if knob is None:
