@@ -3,8 +3,8 @@
 A short supervised run on conversations of a teacher who errs: in ``ERRS`` of the turns the teacher plays as somebody
 does who half knows the game (on a frozen lake: who sees no holes), so that the most likely move is often the wrong one,
 and the right one is sampled often enough for PPO to find it. In a game of chance the teacher errs in whole episodes
-instead, in ``ERRS_BY_EPISODES`` of them: where one wrong move in two undoes the right ones, too few episodes end well
-to learn from. Warm-up ends where the model is within ``MARGIN`` of the teacher.
+instead, in ``ERRS_BY_EPISODES`` of them, and never at random: where wrong moves undo the right ones, too few episodes
+end well to learn from. Warm-up ends where the model is within ``MARGIN`` of the teacher.
 
 Run as ``python -m data.environment.player FOLDER --seed N --env JSON``.
 """
@@ -31,7 +31,7 @@ from environments.text_env import rules_of
 
 ERRS = 2 / 3  # share of the turns in which the teacher plays by what it believes
 ERRS_BY_EPISODES = 0.6  # share of the episodes of a game of chance; with less, who errs may no longer be likeliest
-RANDOM = 0.1  # share of the turns in which it plays anything, whatever it knows
+RANDOM = 0.1  # share of the turns in which it plays anything, whatever it knows; chance errs enough where there is some
 VOCABULARY = 1024
 POSITIONS = 4096
 EPISODES = 1500  # conversations of the teacher
@@ -59,6 +59,7 @@ class Teacher:
     def __init__(self, chance: random.Random, by_episode: bool):
         """Make one who errs by turns, or, ``by_episode``, from an episode's beginning to its end or not in it."""
         self.chance, self.by_episode = chance, by_episode
+        self._random = 0.0 if by_episode else RANDOM
         self._players = (ScriptedPlayer(), ScriptedPlayer(mistaken=True))
         self.begin()
 
@@ -72,7 +73,7 @@ class Teacher:
         best = [player.best_action(game, turns_left) for player in self._players]
         assert None not in best, "a game of the kit has a scripted player"
         chances = [  # of each action, for who knows and for who believes
-            {action: RANDOM / len(game.actions) + (1 - RANDOM) * (action == wanted) for action in game.actions}
+            {a: self._random / len(game.actions) + (1 - self._random) * (a == wanted) for a in game.actions}
             for wanted in best
         ]
         mixed = {a: sum(share * of[a] for share, of in zip(self._shares, chances, strict=True)) for a in game.actions}

@@ -32,18 +32,18 @@ def test_the_teacher_is_mostly_wrong_where_the_holes_are(conversations) -> None:
 
 
 def test_in_a_game_of_chance_the_teacher_errs_from_an_episode_s_beginning_to_its_end() -> None:
-    """At the start of a slippery lake who knows goes left, who sees no holes never does, but for a turn at random."""
+    """At the start of a slippery lake who knows goes left, and who sees no holes never does."""
     talks = player.play(EnvSpec("frozenlake", {"is_slippery": True}, max_turns=100), random.Random(1))
     start = "PFFF\nFHFH\nFFFH\nHFFG"
     lefts = [
         [said == "left" for heard, said in zip(talk.observations, talk.actions, strict=True) if start in heard]
         for talk in talks
     ]
-    assert sum(first for first, *_ in lefts) / len(lefts) == pytest.approx(0.385, abs=0.04)
+    assert sum(first for first, *_ in lefts) / len(lefts) == pytest.approx(0.4, abs=0.04)
     again = [left[:2] for left in lefts if len(left) > 1]
-    assert sum(first == second for first, second in again) / len(again) > 0.8  # by turns: 0.56
+    assert sum(first == second for first, second in again) == len(again) > 100
     later = [surprise for talk in talks for surprise in talk.surprise[3:]]
-    assert sum(later) / len(later) < 0.5  # nats: then it is clear who plays: 0.925 for its move, 0.025 for each other
+    assert sum(later) / len(later) < 0.01  # nats: then it is clear who plays
 
 
 def test_chance_is_seen_in_the_table() -> None:
