@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import islice, zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -89,18 +89,25 @@ def done_before(out: Path, source: Path, identity: bytes) -> int:
         return 0
     count = size = 0
     with out.open("rb") as results, source.open("rb") as rows:
-        for result, line in zip(results, _lines(rows), strict=False):
-            if not result.endswith(b"\n"):
+        for result, line in zip_longest(results, _lines(rows)):
+            if result is None:
                 break
-            try:
-                known = json.loads(result)["key"] == key(line, identity)
-            except (ValueError, KeyError, TypeError):
-                known = False
-            if not known:
+            begun = b'{"row": %d,' % count  # as each result does
+            is_cut = line is not None and not result.endswith(b"\n") and result[: len(begun)] == begun[: len(result)]
+            if is_cut:
+                break
+            if line is None or not _is_of(result, key(line, identity)):
                 raise ScoreError(f"{out}: not a result of {source} and this reward; remove it, or give another --out")
             count, size = count + 1, size + len(result)
     os.truncate(out, size)
     return count
+
+
+def _is_of(result: bytes, key: str) -> bool:
+    try:
+        return bool(json.loads(result)["key"] == key)
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return False
 
 
 def _lines(stream: Any) -> Iterator[bytes]:

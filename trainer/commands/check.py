@@ -38,7 +38,7 @@ def run(settings: Settings, arguments: Sequence[str]) -> int:
         print(line)
     if result.forecast:
         say("\n" + "\n".join(result.forecast))
-    if rehearsed := _rehearsed(settings):
+    if result.config is not None and (rehearsed := _rehearsed(settings)):
         say(f"\nrehearsal: {rehearsed}")
     say(f"\n{_summary(settings, result.findings)} ({time.monotonic() - started:.1f} s)")
     return 2 if fatal(settings, result.findings) else 0

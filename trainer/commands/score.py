@@ -42,7 +42,7 @@ def run(settings: Settings, arguments: Sequence[str]) -> int:
         raise UserError(f"score: {quoted(arguments[0])}: {fault}; give a JSONL file of answers")
     asked = settings.text("RESULT_PATH")
     out = expand_home(asked) if asked else source.with_suffix(".scored.jsonl")
-    if fault := folders.file_fault(out):
+    if fault := folders.typed_fault(asked) or folders.file_fault(out):
         raise UserError(f"score: {shown(out)} cannot be written: {fault}; name another file with --out")
     started = time.monotonic()
     model = reward_model_of(settings)
@@ -74,7 +74,7 @@ def source_fault(path: Path) -> str:
         return reason(error)
     if stat.S_ISDIR(mode):
         return SYSTEM[errno.EISDIR]
-    return "" if stat.S_ISREG(mode) else "it is a pipe or a device, not a file"
+    return "" if stat.S_ISREG(mode) else folders.NO_FILE
 
 
 def reward_of(

@@ -51,7 +51,7 @@ def resolve(environment: Mapping[str, str], settings: Settings) -> DictConfig:
     with blaming(settings.overrides):
         faults = _unread_knobs(config, settings)
         faults += of_schedule(config.actor_rollout_ref.actor.optim, config.trainer.v1.ppo_kit.target_kl)
-        faults += config_files.of_resolved(config, settings.overrides, written)
+        faults += config_files.of_resolved(config, settings.overrides, written, settings.reward.kind)
         faults += of_sampling(config.actor_rollout_ref.rollout, config.algorithm.rollout_correction)
         faults += full_kl.faults(config)
         reward_model = config.reward.reward_model

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import re
 import shlex
 import tempfile
 import time
@@ -11,7 +12,7 @@ from pathlib import Path
 
 from reward.support import redact
 from reward.support.nearest import nearest
-from reward.support.wording import SYSTEM, expand_home, quoted, reason, shown
+from reward.support.wording import SYSTEM, expand_home, path_fault, quoted, reason, shown
 from trainer.runs import lock, resume
 from trainer.settings.given import flags_file, saved_settings
 from trainer.settings.settings import Settings
@@ -21,6 +22,8 @@ from trainer.user_error import UserError
 LONGEST_RUN_NAME = 240  # bytes: file systems take 255, and loggers add to the name
 PART = 80  # characters of model and data in a name that is made
 LONGEST_NAME = 255  # bytes of a file's name, on every file system that a run can be on
+ADDRESS, VARIABLE = re.compile(r"\w[\w+.-]*://"), re.compile(r"\$[\w{(]")
+NO_FILE = "it is a pipe or a device, not a file"
 LOCK_WAIT = 30.0  # seconds, until the processes of a launcher that was killed have ended
 
 
@@ -102,21 +105,37 @@ def file_fault(path: Path) -> str:
     """Return why no file ``path`` can be written; empty where it can, its folder made if need be."""
     if len(os.fsencode(path.name)) > LONGEST_NAME:
         return SYSTEM[errno.ENAMETOOLONG]
-    return SYSTEM[errno.EISDIR] if path.is_dir() else write_fault(path.absolute().parent)
+    if path.is_dir():
+        return SYSTEM[errno.EISDIR]
+    if fault := path_fault(path):
+        return fault
+    if path.is_symlink() and not path.exists():
+        return "it is a link that leads nowhere"
+    is_stream = path.absolute().is_relative_to("/dev") and not path.absolute().is_relative_to("/dev/shm")
+    is_other = path.exists() and not path.is_file()
+    return NO_FILE if is_stream or is_other else write_fault(path.absolute().parent)
 
 
-def home_fault(text: str) -> str:
-    """Return that a path begins with the home of nobody; empty where it does not."""
-    if not text.startswith("~") or not str(expand_home(text)).startswith("~"):
-        return ""
-    return f"there is no user {shown(text[1:].partition('/')[0])}"
+def typed_fault(text: str) -> str:
+    """Return why what was typed is no path of this machine, though a file could be called so; empty where it is one."""
+    if text.startswith("~") and str(expand_home(text)).startswith("~"):
+        return f"there is no user {shown(text[1:].partition('/')[0])}"
+    if text.startswith("-"):
+        return "it begins with a dash, as flags do; leave that out"
+    if ADDRESS.match(text):
+        return "it is an address, and a path on this machine is wanted"
+    if VARIABLE.search(text):
+        return "the shell has not replaced what begins with $, as it was quoted or in a file; write the path"
+    return ""
 
 
 def output_faults(settings: Settings) -> list[str]:
     """Return what is wrong with the folder of runs and checkpoints."""
-    fault = home_fault(settings.text("OUTPUT_DIR")) or write_fault(settings.output)
+    text = settings.text("OUTPUT_DIR")
+    fault = typed_fault(text) if "OUTPUT_DIR" in settings.explicit else ""
+    fault = fault or write_fault(expand_home(text).absolute()) or write_fault(settings.output)
     how = "name another with --output_dir"
-    return [f"--output_dir {shown(settings.text('OUTPUT_DIR'))}: {fault}; {how}"] if fault else []
+    return [f"--output_dir {shown(text)}: {fault}; {how}"] if fault else []
 
 
 def new_run(settings: Settings) -> Run:

@@ -60,6 +60,12 @@ def test_what_is_typed(row, says, things, prefork) -> None:
     assert refusals.wrong_with(timed.result, words, says) == [], timed.result.out + timed.result.err
 
 
+@pytest.mark.parametrize("words", [("--dry_run",), ("check",), ("check_reward",), ("eval", "builtin:tiny")])
+def test_a_folder_that_is_refused_is_not_made(words, tmp_path, prefork) -> None:
+    timed = prefork.run((*words, "--output_dir", "-"), tmp_path, SOON, **NO_HUB)
+    assert (timed.result.status, list(tmp_path.iterdir())) == (2, []), timed.result.err
+
+
 def refused(knob: Knob, text: str) -> tuple[str, ...]:
     """Return the lines that refuse a knob's value; none where it is taken."""
     started = time.process_time()

@@ -74,6 +74,25 @@ def test_results_of_another_file_are_not_mixed_in(tmp_path, score) -> None:
     assert "not a result of" in done.err
 
 
+@pytest.mark.parametrize("rows", [1, 5])
+@pytest.mark.parametrize("content", ["a thesis", '{"row": 7, "x": 1', '[{"row": 0,', "{}", '{"row": 0, "key": 1}\n'])
+def test_a_file_that_is_no_result_is_left_as_it_is(content, rows, tmp_path, score) -> None:
+    """Also where its one line has no end, as a result has that was cut off."""
+    (tmp_path / "out").write_text(content)
+    done = score(write(tmp_path / "a.jsonl", ROWS[:rows]), "--out", tmp_path / "out")
+    assert (done.status, (tmp_path / "out").read_text()) == (2, content)
+    assert "not a result of" in done.err
+
+
+def test_results_of_more_rows_are_left_as_they_are(tmp_path, score) -> None:
+    out = tmp_path / "out.jsonl"
+    score(write(tmp_path / "a.jsonl", ROWS), "--out", out)
+    before = out.read_text()
+    done = score(write(tmp_path / "a.jsonl", ROWS[:3]), "--out", out)
+    assert (done.status, out.read_text()) == (2, before)
+    assert "not a result of" in done.err
+
+
 def test_a_reward_function_of_the_users(tmp_path, score) -> None:
     (tmp_path / "mine.py").write_text(
         "async def f(data_source, solution_str, ground_truth, extra_info=None):\n"

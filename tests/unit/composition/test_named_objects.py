@@ -13,6 +13,8 @@ from trainer.user_error import UserError
 
 JUDGE = {"USE_API_REWARD": "true", "RM_API_TYPE": "openai", "RM_MODEL": "m", "OPENAI_API_KEY": "k" * 20}
 
+REWARDS = {"rule": {}, "judge": JUDGE, "function": {"REWARD_FN": "reward.score:histogram"}}
+
 
 @pytest.mark.parametrize(("file", "reward", "old", "new", "said"), table.RESOLVED)
 def test_what_a_file_of_config_names_is_looked_for(
@@ -26,7 +28,7 @@ def test_what_a_file_of_config_names_is_looked_for(
     for name, value in JUDGE.items():
         monkeypatch.setenv(name, value)
     with pytest.raises(UserError) as caught:
-        resolved(small_model, 0, **(JUDGE if reward == "judge" else {}))
+        resolved(small_model, 0, **REWARDS[reward])
     assert any(said in fault for fault in caught.value.faults), caught.value.faults
     assert refusals.wrong_in_lines(list(caught.value.faults)) == []
 

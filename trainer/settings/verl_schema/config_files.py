@@ -121,10 +121,10 @@ def _known() -> Mapping[str, object]:
     return keys
 
 
-def of_resolved(config: DictConfig, overrides: Sequence[str], written: Mapping[str, object]) -> list[str]:
+def of_resolved(config: DictConfig, overrides: Sequence[str], written: Mapping[str, object], kind: str) -> list[str]:
     """Return what is wrong in the resolved configuration: values by reference, values that exclude each other.
 
-    ``written`` has each setting as it was before it was resolved.
+    ``written`` has each setting as it was before it was resolved; ``kind`` is the reward's.
     """
     faults = []
     for key, text in written.items():
@@ -145,7 +145,7 @@ def of_resolved(config: DictConfig, overrides: Sequence[str], written: Mapping[s
             faults.append(f"{name}.optimizer={optim.optimizer}: torch.optim has {known}")
     faults += [
         *_of_paths(overrides),
-        *named_objects.faults(config, overrides),
+        *named_objects.faults(config, overrides, written, kind),
         *_of_lengths(config),
         *_of_queue(config),
         *_of_reward_manager(config.reward.reward_manager),

@@ -4,9 +4,8 @@ Overrides are looked at as they are typed (``config_files``); this is for the fi
 """
 
 import importlib.util
-import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from omegaconf import DictConfig, OmegaConf
@@ -19,14 +18,18 @@ from trainer.settings.verl_schema import settings_tree, values
 MODULES, CLASSES = ("external_lib", "custom_backend_module"), ("agent_loop_manager_class", "checkpoint_callback_class")
 FILES = ("rollout.agent.agent_loop_config_path", "custom_reward_function.path", "custom_cls.path", "sampler.class_path")
 PACKAGE, MISSING = "pkg://", "???"
-REWARD = "reward.custom_reward_function"
-OF_JSON = tuple(f"{REWARD}.reward_kwargs.{name}" for name in ("composite", "judge", "model"))
+REWARD, KITS = "reward.custom_reward_function", "${oc.env:KIT_"
+# What the reward of each kind is told by, which the kit fills in.
+TOLD_BY = {"composite": "composite", "judge": "judge", "model": "model", "function": "reward_fn"}
 UNSERVED = "reward.reward_model.rollout.name"  # read only where verl serves a reward model
 UNNAMED = "reward.reward_manager.module"  # whose name nothing reads
 
 
-def faults(config: DictConfig, overrides: Sequence[str]) -> list[str]:
-    """Return what is named and not there, or has no value; what an override says is looked at elsewhere."""
+def faults(config: DictConfig, overrides: Sequence[str], written: Mapping[str, object], kind: str) -> list[str]:
+    """Return what is named and not there, or has no value; what an override says is looked at elsewhere.
+
+    ``written`` has each setting as it was before it was resolved; ``kind`` is the reward's.
+    """
     given = {word.lstrip("+~").partition("=")[0] for word in overrides}
     keys = settings_tree.keys_of(OmegaConf.to_container(config))
     lines = []
@@ -38,6 +41,9 @@ def faults(config: DictConfig, overrides: Sequence[str]) -> list[str]:
             lines += [f"{_shown(key, value)}: {fault}" for fault in _of_function(keys.get(f"{section}.path"), value)]
         elif key not in given and not isinstance(value, dict):
             lines += _of_value(key, value)
+    told_by = f"{REWARD}.reward_kwargs.{TOLD_BY.get(kind, '')}"
+    if kind in TOLD_BY and not any(told_by.startswith(key) for key in given) and KITS not in str(written.get(told_by)):
+        lines.append(f"config/reward/{kind}.yaml: {told_by} is not what the kit fills in: {RESTORE}")
     return lines
 
 
@@ -53,8 +59,6 @@ def _of_value(key: str, value: object) -> Iterator[str]:
         path = expand_home(text)
         if path_fault(path) or not path.is_file():
             yield f"{_shown(key, value)}: there is no such file"
-    elif key in OF_JSON and not _is_object(text):
-        yield f"{_shown(key, value)}: the kit fills this in; in config/reward/, {RESTORE}"
 
 
 def _of_function(path: object, name: object) -> Iterator[str]:
@@ -75,13 +79,6 @@ def _source(path: str) -> str:
         file = Path(spec.origin) if spec and spec.origin else Path()
     is_readable = not path_fault(file) and file.is_file()
     return file.read_text(encoding="utf-8-sig", errors="replace") if is_readable else ""
-
-
-def _is_object(text: str) -> bool:
-    try:
-        return isinstance(json.loads(text), dict)
-    except ValueError:
-        return False
 
 
 def _shown(key: str, value: object) -> str:
