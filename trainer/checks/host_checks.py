@@ -157,11 +157,20 @@ def head_node(settings: Settings) -> Iterator[Finding]:
     address, leads = settings.text("MASTER_ADDR"), not settings.integer("NODE_RANK")
     if settings.integer("NNODES") < 2 or not address or settings.text("RAY_ADDRESS"):
         return
+    if own := settings.text("NODE_ADDR"):
+        try:
+            socket.create_server((own, 0)).close()
+        except (OSError, UnicodeError):
+            what = f"NODE_ADDR={shown(own)} is not an address of this machine; give one that is"
+            yield Finding("ports", "fail", what, forced=True)
     try:
         family, kind, _, _, place = socket.getaddrinfo(address, 0, type=socket.SOCK_STREAM)[0]
         if leads:
             with socket.socket(family, kind) as probe:
                 probe.bind(place)
+            if str(place[0]).startswith("127.") or place[0] == "::1":
+                what = f"MASTER_ADDR={shown(address)} is this machine for itself alone"
+                yield Finding("ports", "warn", f"{what}; give what other machines reach it by")
     except (OSError, UnicodeError) as error:
         where = f"MASTER_ADDR={shown(address)}"
         of_head = f"{where} is not an address of this machine, the head node (NODE_RANK=0); give one that is"

@@ -78,7 +78,8 @@ def _nodes(values: Values) -> list[str]:
     addresses = {env: values.text(env) for env in ("MASTER_ADDR", "NODE_ADDR")}
     wrong = [env for env, address in addresses.items() if address and not _is_address(address)]
     if wrong:
-        return [f"{env}={quoted(addresses[env])}: give an address, or a machine's name" for env in wrong]
+        more = {env: ", without http:// and port (MASTER_PORT)" * (":" in addresses[env]) for env in wrong}
+        return [f"{env}={quoted(addresses[env])}: give an address, or a machine's name{more[env]}" for env in wrong]
     if nodes > 1 and not values.text("MASTER_ADDR") and not running:
         return [f"NNODES={nodes}: give MASTER_ADDR too, the address of the head node as the worker nodes reach it"]
     return []

@@ -47,12 +47,24 @@ def test_an_address_that_cannot_be_listened_on(monkeypatch) -> None:
         ("0", "nowhere.invalid", "MASTER_ADDR=nowhere.invalid is not an address of this machine"),
         ("1", "nowhere.invalid", "MASTER_ADDR=nowhere.invalid: no machine has that name"),
         ("1", "203.0.113.7", ""),
-        ("0", "localhost", ""),
+        (
+            "0",
+            "localhost",
+            "MASTER_ADDR=localhost is this machine for itself alone; give what other machines reach it by",
+        ),
     ],
 )
 def test_where_several_machines_meet(rank: str, address: str, says: str) -> None:
     several = read_settings({"NNODES": "2", "NODE_RANK": rank, "MASTER_ADDR": address}, [], gpus=0)
     assert [finding.text[: len(says)] for finding in host_checks.head_node(several)] == [says] * bool(says)
+
+
+@pytest.mark.parametrize("rank", ["0", "1"])
+def test_an_address_of_another_machine_is_not_blamed_on_the_head_nodes(rank: str) -> None:
+    environ = {"NNODES": "2", "NODE_RANK": rank, "MASTER_ADDR": "127.0.0.1", "NODE_ADDR": "203.0.113.7"}
+    found = next(host_checks.head_node(read_settings(environ, [], gpus=0)))
+    said = "NODE_ADDR=203.0.113.7 is not an address of this machine; give one that is"
+    assert (found.state, found.text) == ("fail", said)
 
 
 @contextlib.contextmanager

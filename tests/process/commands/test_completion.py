@@ -49,6 +49,8 @@ def test_flags_and_their_choices() -> None:
     assert offered("--device", "=") == ["auto", "cpu", "cuda"]
     assert offered("--n_gpus", "") == ["auto"]
     assert offered("--env", "f") == ["frozenlake"]
+    assert offered("--offload", "actor,cr") == ["actor,critic"]
+    assert offered("--stop_on", "=", "kl,rew") == ["kl,reward"]
     assert offered("--lang", "") == ["en", "zh"]
     assert offered("completion", "") == ["bash", "zsh"]
     assert (tuple(GAMES), tuple(BUILTIN)) == (NAMES["env"], NAMES["tools"])
@@ -76,12 +78,23 @@ def test_names_of_the_runs_of_a_project_folder(tmp_path, monkeypatch) -> None:
 
 
 @pytest.mark.skipif(shutil.which("zsh") is None, reason="zsh is not installed here")
-@pytest.mark.parametrize(("word", "expected"), [("--kl_p", ["--kl_penalty"]), ("--device=cu", ["--device=cuda"])])
-def test_zsh_takes_it(word: str, expected: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("word", "expected"),
+    [
+        ("--kl_p", ["--kl_penalty"]),
+        ("--device=cu", ["--device=cuda"]),
+        ("--offload=actor,cr", ["--offload=actor,critic"]),
+        ("--data=tra", ["--data=train.jsonl"]),
+        ("--data=none", []),
+    ],
+)
+def test_zsh_takes_it(word: str, expected: list[str], tmp_path) -> None:
+    (tmp_path / "train.jsonl").touch()
     given = f"setopt ksh_arrays; COMP_WORDS=(./train.sh {word}); COMP_CWORD=1; unsetopt ksh_arrays; _ppo_kit"
     setup = 'autoload -Uz compinit && compinit -u -D && source <("$0" completion zsh)'
     line = f'{setup}; {given}; print -l -- "${{COMPREPLY[@]}}"'
-    result = subprocess.run(["zsh", "-fc", line, str(ROOT / "train.sh")], capture_output=True, text=True)
+    command = ["zsh", "-fc", line, str(ROOT / "train.sh")]
+    result = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
     assert result.stdout.split() == expected, result.stderr
 
 

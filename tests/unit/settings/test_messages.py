@@ -122,6 +122,11 @@ def test_each_row_is_a_message_of_the_code() -> None:
         "train.sh: p.json: no column is a prompt; the columns are 'promt': rename 'promt' to 'prompt' (rows: 300)",
         "train.sh: p.json: rows 1-3: ground_truth: is empty; a number or a LaTeX expression is wanted",
         "train.sh: p.json: it is empty; JSON rows are wanted",
+        "train.sh: 'train': neither a flag (--name) nor an override for verl (key=value); a run takes no command, so "
+        "leave it out",
+        "train.sh: MASTER_ADDR='a:1': give an address, or a machine's name, without http:// and port (MASTER_PORT)",
+        "train.sh: NODE_ADDR=1.2.3.4 is not an address of this machine; give one that is",
+        "warning: MASTER_ADDR=localhost is this machine for itself alone; give what other machines reach it by",
         "train.sh: --reward_fn m.py: verl calls it with a, b, by name, and it takes (a); write it as def f(a, b=None)",
         "train.sh: p.json: rows 1-3: prompt: message 2: the role 'bot': allowed: user, tool; did you mean tool?",
         "train.sh: composite_reward.enable=true: verl has no such setting; a composite is switched on in "

@@ -202,6 +202,10 @@ def test_an_override_that_the_knob_does_not_know_goes_to_verl() -> None:
 @pytest.mark.parametrize(
     ("word", "fault"),
     [
+        ("train", "'train': neither a flag (--name) nor an override for verl (key=value); a run takes no command, so"),
+        ("q.jsonl", "'q.jsonl': neither a flag (--name) nor an override for verl (key=value); did you mean --data q."),
+        ("mine.py", "did you mean --reward_fn mine.py?"),
+        ("data=q.jsonl", "data=q.jsonl: a flag has two dashes: --data q.jsonl"),
         (
             "composite_reward.enable=true",
             "verl has no such setting; a composite is switched on in config/reward_model_",

@@ -40,11 +40,18 @@ SCRIPT = """\
     [[ ! -d "$folder" ]] || runs+=("$(basename -- "$folder")")
   done
   case "$before" in
+    {lists}) [[ "$word" != *,* ]] || start=$start${{word%,*}}, word=${{word##*,}} ;;
+  esac
+  case "$before" in
 {choices}
   esac
   if ((!${{#words[@]}})); then
     if [[ "$word" == -* ]]; then
       words=({flags})
+    elif [[ "$start" == --*= ]]; then # a file, which zsh does not complete behind a sign
+      for folder in "$word"*; do
+        [[ ! -e "$folder" ]] || words+=("$folder")
+      done
     elif ((COMP_CWORD == 1)); then
       words=({commands})
     else
@@ -83,6 +90,7 @@ def script(shell: str) -> str:
         emulation="  emulate -L ksh # arrays begin at 0\n" * (shell == "zsh"),
         choices="\n".join(choices),
         flags=_join(flags),
+        lists=" | ".join(f"--{knob.flag}" for knob in knobs if knob.type == "list"),
         commands=_join(commands),
         of_runs=" | ".join(OF_RUNS),
         shells=_join(list(SHELLS)),

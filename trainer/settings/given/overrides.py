@@ -5,7 +5,8 @@ are checked against verl's own tree of settings, where verl is installed.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 from reward.support.nearest import did_you_mean
 from reward.support.wording import quoted, reason, shown
@@ -16,6 +17,12 @@ from trainer.settings.knobs import COMMANDS, Knob, Value, with_trait
 from trainer.setup.host import has_packages
 
 OVERRIDE = re.compile(r"(?P<sign>\+{0,2}|~)(?P<key>[\w./@-]+)(=(?P<value>.*))?", re.DOTALL)
+NO_COMMANDS = ("train", "run", "start", "launch")
+# Which flag takes a file, by how its name ends.
+FILES = {
+    **dict.fromkeys((".json", ".jsonl", ".csv", ".tsv", ".parquet"), "--data"),
+    **{".py": "--reward_fn", ".yaml": "--config", ".yml": "--config"},
+}
 WORD = re.compile(r"[a-z_]+")
 PLAIN = re.compile(r"[^\s'\"\\$,=\[\]{}()]*")
 QUOTED = re.compile(r"'([^'\\$]*)'|\"([^\"\\$]*)\"")
@@ -36,20 +43,17 @@ def read(arguments: Sequence[str], knobs: Sequence[Knob]) -> tuple[dict[str, Val
             continue
         match = OVERRIDE.fullmatch(word)
         if match is None or (match["value"] is None and match["sign"] != "~"):
-            hint = did_you_mean(word, [name.split()[0] for name in COMMANDS if name], "the command {}")
             what = quoted(word) if word else "an empty word ('', perhaps of an unset variable)"
-            if meant := typing_slips.flag_meant(word, flags):
-                hint = f"did you mean {meant}?"
-            if not hint and WORD.fullmatch(word):
-                hint = "./train.sh --help lists the commands too"
-            hint = f"; {hint}" * bool(hint)
-            faults.append(f"{what}: neither a flag (--name) nor an override for verl (key=value){hint}")
+            hint = _meant(word, flags)
+            faults.append(
+                f"{what}: neither a flag (--name) nor an override for verl (key=value){f'; {hint}' * bool(hint)}"
+            )
             continue
         if (flag := flags.get(match["key"].replace("-", "_"))) and match["sign"] != "~":
             faults.append(f"{shown(word)}: a flag has two dashes: --{flag} {shown(match['value'] or 'VALUE')}")
             continue
-        if match["key"].split(".")[0] in NO_FLAGS:
-            faults.append(f"{shown(word)}: verl has no such setting; {NO_FLAGS[match['key'].split('.')[0]]}")
+        if fault := _of_another_kind(word, match["key"], match["value"] or ""):
+            faults.append(fault)
             continue
         knob = owners.get(match["key"])
         if knob is None:
@@ -66,6 +70,27 @@ def read(arguments: Sequence[str], knobs: Sequence[Knob]) -> tuple[dict[str, Val
             else:
                 passed_on.append(word)  # whoever writes verl's own key may know a value that the knob does not
     return values, passed_on, faults + _faults_of_keys(passed_on)
+
+
+def _meant(word: str, flags: Iterable[str]) -> str:
+    """Return what a word was meant as that is neither a flag nor an override; empty where nothing is near."""
+    suffix = Path(word).suffix.lower()
+    if meant := typing_slips.flag_meant(word, flags):
+        return f"did you mean {meant}?"
+    if word in NO_COMMANDS:
+        return "a run takes no command, so leave it out"
+    if suffix in FILES:
+        return f"did you mean {FILES[suffix]} {shown(word)}?"
+    near = did_you_mean(word, [name.split()[0] for name in COMMANDS if name], "the command {}")
+    return near or "./train.sh --help lists the commands too" * bool(WORD.fullmatch(word))
+
+
+def _of_another_kind(word: str, key: str, value: str) -> str:
+    """Return why an override is one for nobody: of the composite's file, or of the data; empty for all others."""
+    if (section := key.split(".")[0]) in NO_FLAGS:
+        return f"{shown(word)}: verl has no such setting; {NO_FLAGS[section]}"
+    is_file = key == "data" and FILES.get(Path(value).suffix.lower()) == "--data"
+    return f"{shown(word)}: a flag has two dashes: --data {shown(value)}" if is_file else ""
 
 
 def _plain(text: str, a_list: bool) -> str | None:
