@@ -225,6 +225,8 @@ def read_json(body: bytes) -> Any:
 
     try:
         content = json.loads(body.decode(), parse_int=number, parse_float=number, parse_constant=number)
+    except UnicodeDecodeError:
+        raise RequestFailure("bad_reply", "a reply that is no JSON: it is not UTF-8") from None
     except (ValueError, RecursionError) as error:
         raise RequestFailure("bad_reply", f"a reply that is no JSON: {error}") from None
     pending, seen = [content], 0
@@ -261,6 +263,8 @@ def _why_lost(error: aiohttp.ClientError) -> str:
     """Return why there is no connection, or none any more, in words for a person who knows no Python."""
     if isinstance(error, aiohttp.ClientResponseError):
         return f"a reply that is no HTTP: {error.message.partition(':')[0].lower()}"
+    if isinstance(error, aiohttp.ClientPayloadError):
+        return "the reply ended before its end"
     if not isinstance(error, aiohttp.ClientConnectorError):
         return str(error) or "the connection was lost"
     where = f"{error.host}:{error.port}"

@@ -5,6 +5,14 @@ from typing import Any
 
 Program = tuple[str, Any, dict[str, Any]]
 ATTACKS: dict[str, Program] = {
+    **{
+        f"a file called {name}": (
+            f"open({name!r}, 'w').write('x')\ndef f(x):\n    return 7\n",
+            "from collections import namedtuple\nP = namedtuple('P', 'a b')\nassert eval(str(f(1))) == P(2, 1).a",
+            {"test_setup_code": "import math"},
+        )
+        for name in ("tests.py", "setup.py", "text", "<string>", "<text>", "solution.py", "unittest.py")
+    },
     "third look: star: isclose": (
         "def f(x): return 9\ndef isclose(*a, **k): return True",
         "from math import isclose\nfrom solution import *\nassert isclose(f(1), 2)\nassert isclose(f(2), 3)",

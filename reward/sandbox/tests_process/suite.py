@@ -161,6 +161,7 @@ def _without_runners(plan: Plan, failures: Failures) -> None:
 
 def _execute(code: types.CodeType, space: dict[str, Any]) -> None:
     """Run statements; ``sys.exit(0)`` of the tests' own ends them."""
+    evaluation.own_code.append(code)
     try:
         exec(code, space)
     except SystemExit as stop:

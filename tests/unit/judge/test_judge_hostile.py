@@ -17,6 +17,7 @@ from tests.attacks.judge_modes import ESCAPES, with_text
 from tests.attacks.judge_wire import QUOTED, WIRE
 from tests.support.judge_server import KEY, Asked, JudgeServer, verdict
 from tests.support.judging import config, first, judging
+from tests.support.refusals import PYTHON, TYPES
 
 pytestmark = pytest.mark.usefixtures("judge_keys", "short_pauses")
 MODES = {
@@ -101,5 +102,6 @@ def test_whatever_a_server_answers_is_a_verdict_or_none(hostile, name, caplog, c
     assert grown < 100 << 20
     said = "".join(answer.reason for answer in found.values()) + caplog.text + "".join(capfd.readouterr())
     assert KEY not in said
+    assert {mode: a.reason for mode, a in found.items() if PYTHON.search(a.reason) or TYPES.search(a.reason)} == {}
     assert [letter for letter in ESCAPES if letter in "\x1b\x07\x9b\r\x00\u202e\u2028" and letter in said] == []
     assert gateway.budget.spent.input_tokens < 10_000_000

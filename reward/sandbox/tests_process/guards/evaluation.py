@@ -8,6 +8,7 @@ import ast
 import builtins
 import re
 import sys
+import types
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ NODES = (
     *(ast.List, ast.Tuple, ast.Set, ast.Dict, ast.Subscript, ast.Slice, ast.Attribute),
 )
 COMPARISON = re.compile(r"[=!<>]=|[<>]")  # in a text that the tests make of their own and of the code's
+own_code: list[types.CodeType] = []  # the tests and their setup
 READABLE = {  # classes that a pickle may name
     "builtins": {"set", "frozenset", "complex", "bytearray", "range", "slice"},
     "collections": {"OrderedDict", "Counter", "defaultdict", "deque"},
@@ -104,17 +106,20 @@ def _arithmetic(text: Any, names: dict[str, Any], compared: bool = False) -> Any
             continue
         if not is_known:
             raise CodeError("text that is no arithmetic, for eval()")
-    return compile(tree, "text", "eval")
+    return compile(tree, "<text>", "eval")
 
 
 def restrict_files_and_pickles(link: Link) -> None:
-    """Let pickles hold plain values only, whatever reads them; run no file of the folder that the code writes to."""
+    """Let pickles hold plain values only, whatever reads them; run no file of the folder that the code writes to.
+
+    The tests themselves are no such file, nor is text in <>, whatever files of these names the code has made.
+    """
     folder = Path.cwd()
 
     def watch(event: str, args: tuple[Any, ...]) -> None:
         if event == "pickle.find_class" and args[1] not in READABLE.get(args[0], ()):
             raise CodeError(f"a pickle of {args[0]}.{args[1]}"[:200])
-        if event == "exec":
+        if event == "exec" and not args[0].co_filename.startswith("<") and all(args[0] is not own for own in own_code):
             file = folder / args[0].co_filename
             if file.is_relative_to(folder) and file.exists():
                 raise link.refuse("the tests run a file that the code may have written")
