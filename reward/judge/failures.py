@@ -104,3 +104,10 @@ def _until(text: str) -> float | None:
         return max(0.0, seconds) if seconds <= A_DAY else None
     except (ValueError, TypeError, IndexError, OverflowError):
         return None
+
+
+def not_in_form(error: BaseException) -> RequestFailure:
+    """Return the failure that a reply of another shape is, by the error of an SDK that met it."""
+    is_of_python = isinstance(error, (ValueError, TypeError, LookupError, AttributeError, RecursionError))
+    text = "" if is_of_python else f": {error}"
+    return RequestFailure("bad_reply", f"a reply that is not in the form of this provider's{text}")

@@ -20,7 +20,7 @@ from aiohttp.connector import Connection
 from aiohttp.http import HttpProcessingError
 from yarl import URL
 
-from reward.judge.failures import RequestFailure, of_status, retry_after
+from reward.judge.failures import RequestFailure, not_in_form, of_status, retry_after
 from reward.judge.keys import ACCOUNTS
 from reward.judge.providers import Endpoint
 from reward.support.wording import reason
@@ -289,4 +289,4 @@ def failure_of(error: BaseException) -> RequestFailure:
         if isinstance(cause, aiohttp.ClientError):
             return RequestFailure("connection", _why_lost(cause))
         cause = cause.__cause__ or cause.__context__
-    return RequestFailure("bad_reply", f"{type(error).__name__}: {error}")
+    return not_in_form(error)

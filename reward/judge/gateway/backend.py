@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from reward.judge.config import JudgeConfig
-from reward.judge.failures import ACCOUNT, RequestFailure
+from reward.judge.failures import ACCOUNT, RequestFailure, not_in_form
 from reward.judge.gateway.budget import Budget, tokens_of
 from reward.judge.gateway.cache import Cache, Spent
 from reward.judge.gateway.limits import Breaker, ConcurrencyLimiter, RateLimiter
@@ -202,7 +202,7 @@ class JudgeBackend:
         except RequestFailure as error:
             failure = error
         except Exception as error:  # of an SDK that met a reply of another shape than it takes for granted
-            failure = RequestFailure("bad_reply", f"{type(error).__name__}: {error}")
+            failure = not_in_form(error)
         except BaseException:  # cancelled: the breaker's trial must not stay taken
             self._breaker.release()
             self._pay(guess)
