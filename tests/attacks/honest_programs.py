@@ -8,6 +8,11 @@ between two processes; whatever an honest test asks of it must come through.
 from typing import Any
 
 HONEST: dict[str, tuple[str, Any, dict[str, Any]]] = {
+    "pytest.main of their own file": (
+        "def f(x):\n    return x + 1\n",
+        "import pytest\ndef test_it():\n    assert f(1) == 2\nif __name__ == '__main__':\n    pytest.main([__file__])",
+        {},
+    ),
     # Arguments that are changed, by right; pairs; what is infinite
     "arguments: in place, returned": ("def f(x):\n    x.sort()\n    return x", "x=[3,1,2]\nassert f(x)==sorted(x)", {}),
     "arguments: in place, literal": ("def f(x): x.sort()", "x=[3,1,2]\nf(x)\nassert x==[1,2,3]", {}),

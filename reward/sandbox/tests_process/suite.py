@@ -60,6 +60,7 @@ def run(job: dict[str, Any], link: Link) -> None:
     module = types.ModuleType("__main__")
     sys.modules["__main__"] = module
     space = link.records.space = module.__dict__
+    space["__file__"] = "tests.py"  # for pytest.main([__file__]); there is none
     space.update({"__builtins__": builtins, instrument.ENTERED: entered.add})
     space[instrument.CHECKED] = partial(count_check, checked, vacuous, entered)
     space |= {instrument.OVER_ITEMS: partial(over_items, vacuous, loops), instrument.ORDERED: compare_by_order}
