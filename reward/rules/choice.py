@@ -9,8 +9,8 @@ import re
 from typing import Any
 
 from reward.rules import rule
-from reward.rules.parsing import answer, refusal
-from reward.rules.parsing.choices import ordinals, prose
+from reward.rules.parsing import answer
+from reward.rules.parsing.choices import marked, ordinals, prose, wording
 from reward.rules.parsing.choices.confirmed import asserted, by_verdicts, confirmed
 from reward.rules.parsing.choices.denied import DENIED, left_over, without_denied
 from reward.rules.parsing.choices.letters import (
@@ -30,6 +30,8 @@ from reward.rules.parsing.choices.letters import (
     without_listing,
     without_reasons,
 )
+from reward.rules.parsing.choices.wording import by_text, plain
+from reward.rules.parsing.phrases import refusal
 from reward.rules.rule import Extra, Rule
 from reward.support.errors import GroundTruthError
 
@@ -74,14 +76,13 @@ SHORT = 2  # words of a response that is a statement as a whole ('Figure B')
 MARK = re.compile("[\u00d7\u221a]")  # a verdict on each letter
 ANY_LETTER = re.compile(r"(?<![A-Za-z0-9])[A-Z](?![A-Za-z0-9])")
 CHOSEN = LetterPattern(r"(?:[故应應]?[选選]择?|选项|選項)[^A-Za-z\n]{0,4}(?=[A-J](?![A-Za-z]))")
-MARKUP = re.compile(r"\\(?:text|mathrm|mathbf|textbf|mbox|boldsymbol|bf|rm)(?![A-Za-z])|[{}$*_`\"\u201c\u201d]+")
 
 
 def _choices(extra: Extra) -> list[str]:
     choices = extra.get("choices")
     if isinstance(choices, dict):
         choices = choices.get("text")  # ARC's form
-    return [] if choices is None else [str(choice).strip() for choice in choices]
+    return [] if choices is None else [wording.with_plain_times(str(choice).strip()) for choice in choices]
 
 
 def _labels(extra: Extra) -> list[str]:
@@ -97,7 +98,8 @@ def expected_letter(ground_truth: Any, extra: Extra) -> str:
     Raises:
         GroundTruthError: it is none of these.
     """
-    text, choices = rule.text(ground_truth).strip().translate(FULLWIDTH), _choices(extra)
+    text = wording.with_plain_times(rule.text(ground_truth).strip().translate(FULLWIDTH))
+    choices = _choices(extra)
     letters = LETTERS[: len(choices)] or LETTERS
     if text in (labels := _labels(extra))[: len(letters)]:
         return LETTERS[labels.index(text)]
@@ -108,7 +110,7 @@ def expected_letter(ground_truth: Any, extra: Extra) -> str:
         return letters[int(text)]
     if text in choices[: len(LETTERS)]:
         return LETTERS[choices.index(text)]
-    if named := _by_text(text, choices) or _opening(text, letters, choices):
+    if named := by_text(text, choices) or _opening(text, letters, choices):
         return named
     raise GroundTruthError(f"ground_truth {text[:80]!r} is no letter, index or text of extra_info.choices")
 
@@ -118,29 +120,15 @@ def check(ground_truth: Any, extra: Extra) -> None:
     expected_letter(ground_truth, extra)
 
 
-def _plain(text: str) -> str:
-    """``text`` as two wordings of a choice are compared: without markup, case, and the full stop at its end."""
-    return " ".join(MARKUP.sub(" ", text).split()).rstrip(".\u3002 ").casefold()
-
-
-def _by_text(text: str, choices: list[str]) -> str | None:
-    """The letter of the choice that ``text`` says in full, with or without its letter in front."""
-    plain = _plain(text)
-    for letter, choice in zip(LETTERS, choices, strict=False):
-        if plain and plain == _plain(choice):
-            return letter
-    return prose.by_amount(plain, [*map(_plain, choices)])
-
-
 def _opening(text: str, letters: str, choices: list[str]) -> str | None:
     """The letter that ``text`` begins with, where the choice's text follows it."""
-    text = MARKUP.sub("", text)
+    text = wording.MARKUP.sub("", text)
     opening = LED.of(letters).match(text)
     letter = opening[1].upper() if opening else ""
     if not opening or letter not in letters:
         return None
     rest = text[opening.end(1) :].lstrip(" .:=,)(-\u2013\u2014\u3001\uff1a")
-    return letter if letter in (_by_text(rest, choices), _by_text(rest.rstrip(".)"), choices)) else None
+    return letter if letter in (by_text(rest, choices), by_text(rest.rstrip(".)"), choices)) else None
 
 
 def _labelled(text: str, labels: list[str]) -> str | None:
@@ -154,13 +142,13 @@ def _letter(text: str, letters: str, choices: list[str], stated: bool = True) ->
 
     ``stated``: the text is a statement, so 'point B' in it is a choice; else a letter behind such a noun is a name.
     """
-    lower = LOWER.of(letters).fullmatch(_plain(text))
+    lower = LOWER.of(letters).fullmatch(plain(text))
     if lower and lower[1].upper() in letters:
         return lower[1].upper()
     lead = None if "\n" in text.strip() else SAYS.match(text)
     for part in (text, text[lead.end() :] if lead else ""):  # 'It is A cat.' may be a choice's text
-        if not LOWER.of(letters).fullmatch(part) and (by_text := _by_text(part, choices)):
-            return by_text
+        if not LOWER.of(letters).fullmatch(part) and (named := by_text(part, choices)):
+            return named
     if led := _opening(text, letters, choices):  # 'C - A cat'
         return led
     full = text
@@ -197,14 +185,20 @@ def _is_open(text: str, letters: str, choices: list[str]) -> bool:
     return none is not None and NEXT_TO_LETTER.fullmatch(text, mentions[-1][2], none.start()) is None
 
 
+def _judged(text: str, letters: str, choices: list[str]) -> str | None:
+    """The letter to which a response changes at its end, or the one that it marks as right in a list of choices."""
+    corrected = _letter(prose.correction(text), letters, [])
+    return corrected or by_verdicts(text, letters, choices) or marked.by_mark(text, letters)
+
+
 def _last(text: str, letters: str, choices: list[str]) -> str | None:
     """The last letter of a response that states no answer."""
     if _is_open(text, letters, choices):
         return None
-    if corrected := _letter(prose.correction(text), letters, []):
-        return corrected
-    if judged := by_verdicts(text, letters, choices):
+    if judged := _judged(text, letters, choices):
         return judged
+    if choices and "\n" in text and prose.is_listing(text, letters):
+        return None
     signed = SIGNED.sub("", text.strip())
     text = signed if LOWER.of(letters).fullmatch(signed) else text
     head = EXPLANATION.split(text.strip(), maxsplit=1)[0]
@@ -230,8 +224,8 @@ def _last(text: str, letters: str, choices: list[str]) -> str | None:
     if not mentions:
         line = text.strip().rsplit("\n", 1)[-1]
         lead = SAYS.match(line)
-        said = _by_text(line, choices) or _by_text(line[lead.end() :] if lead else "", choices)
-        return said or prose.by_words(text, choices) or prose.by_last_number(text, [*map(_plain, choices)])
+        said = by_text(line, choices) or by_text(line[lead.end() :] if lead else "", choices)
+        return said or prose.by_words(text, choices) or prose.by_last_number(text, [*map(plain, choices)])
     if (are_letters(text, letters) and not MARK.search(text)) or (choices and prose.is_listing(text, letters)):
         return None
     mentions = without_reasons(text, mentions)
@@ -241,11 +235,11 @@ def _last(text: str, letters: str, choices: list[str]) -> str | None:
 
 def _is_listing(text: str, mentions: list[tuple[str, int, int]], choices: list[str]) -> bool:
     """Whether two letters that follow each other only repeat the question's choices ('A) cats, B) dogs')."""
-    texts = dict(zip(LETTERS, map(_plain, choices), strict=False))
+    texts = dict(zip(LETTERS, map(plain, choices), strict=False))
     if len(mentions) != 2 or mentions[0][0] == mentions[1][0]:
         return False
     (one, _, begin), (other, end, after) = mentions
-    first, second = (_plain(part[: 4 * LONGEST_CHOICE].strip(EDGES)) for part in (text[begin:end], text[after:]))
+    first, second = (plain(part[: 4 * LONGEST_CHOICE].strip(EDGES)) for part in (text[begin:end], text[after:]))
     following = texts.get(other, "")
     return first == texts.get(one) and second.startswith(following) and not second[len(following) :][:1].isalnum()
 
@@ -268,9 +262,11 @@ def score(response: str, ground_truth: Any, extra: Extra) -> float:
     """
     right, choices = expected_letter(ground_truth, extra), _choices(extra)
     letters = LETTERS[: len(choices)] or LETTERS[: max(len(USUAL), LETTERS.index(right) + 1)]
-    end = answer.tail(response).translate(FULLWIDTH)
-    end = _without_denied_texts(ordinals.lettered(end, letters, choices), letters, choices)
+    end = wording.with_plain_times(answer.tail(response).translate(FULLWIDTH))
     labels = _labels(extra)
+    if not any(map(str.isdecimal, labels)):
+        end = ordinals.with_letters_for_numbers(end, letters, choices)
+    end = _without_denied_texts(ordinals.lettered(end, letters, choices), letters, choices)
     corrected = _letter(prose.correction(end), letters, [])
     for place in (answer.tagged, answer.boxed, answer.stated):
         text = place(end)

@@ -7,8 +7,9 @@ import re
 from typing import Any
 
 from reward.rules import number
-from reward.rules.parsing import answer, main_number, number_words, rewording
+from reward.rules.parsing import answer, main_number, number_words
 from reward.rules.parsing.answer import hashed
+from reward.rules.parsing.phrases import rewording
 from reward.rules.rule import Extra, Rule
 
 DIGIT = re.compile(r"\d")
@@ -46,7 +47,7 @@ def score(response: str, ground_truth: Any, extra: Extra) -> float:
     """
     truth = expected_number(ground_truth)
     end = rewording.reworded(ON_THE_HOUR.sub(r"\1", answer.tail(response[-number.LONGEST :])))
-    marked = hashed(end) or answer.boxed(end)
+    marked = hashed(end) or answer.boxed(end) or answer.tagged(end)
     stated = answer.stated(end) if marked is None else marked
     texts = {number_words.in_digits(text) for text in (stated, number_words.unscaled(stated))} if stated else set()
     if any(map(DIGIT.search, texts)):
@@ -58,6 +59,8 @@ def score(response: str, ground_truth: Any, extra: Extra) -> float:
 
 def _marked(text: str) -> tuple[str, ...]:
     """Read a marked line: what it begins with ('18 dollars for 2 eggs'), else its last number ('x = 18')."""
+    if rewording.are_results(text):
+        return ()
     opening = number.opening(text.rpartition("=")[2])
     if opening is None:
         return number.readings(text)

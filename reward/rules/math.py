@@ -13,8 +13,9 @@ from functools import lru_cache
 from typing import Any
 
 from reward.rules import choice
-from reward.rules.parsing import answer, last_line, main_number, one_answer, rewording, units
-from reward.rules.parsing.latex import based, boxes, clean, equal_numbers, is_rounding, value
+from reward.rules.parsing import answer, last_line, main_number, one_answer, units
+from reward.rules.parsing.latex import based, boxes, clean, equal_numbers, is_rounding, unabbreviated, value
+from reward.rules.parsing.phrases import rewording
 from reward.rules.rule import Extra, Outcome, Rule
 from reward.support.errors import GroundTruthError
 from reward.support.wording import quoted
@@ -30,8 +31,14 @@ COMMA = re.compile(r"-?(?:\d{1,12},(?:\d{1,2}|\d{4,12})|0,\d{3})")  # of decimal
 CHOICE = re.compile(r"\(?([A-J])\)?")
 NO_CHOICE = re.compile(r"=|\\ne|\u2260|,|\b(?:or|and)\b")
 LED = re.compile(r"(?:\\(?:text|textbf|mathrm|mathbf) ?\{)?\s?\(?[A-J]\)?(?![A-Za-z0-9])")
+# '\\det A', '|AB|', '\\angle ABC': what has a value, and is no expression
+NAME_OF_VALUE = re.compile(
+    r"(?:\\(?:det|dim|operatorname|text|mathrm|overline|angle|triangle|left|right|lVert|rVert|vert|mid)(?![A-Za-z])"
+    r"|[A-Za-z'_{}() |\[\]]){1,48}"
+)
 COMMAND = re.compile(r"\\[A-Za-z]+")
 MOST_SIDES = 8  # of an equation that is checked
+AFTER_COMMAND = re.compile(r"(\\[A-Za-z]+) +(?=\d)")  # '\\pmod 7' is '\\pmod7'
 BLANK = re.compile(r"(?<!\w) +| +(?!\w)")  # all but those between words, or numbers
 # A number and what it counts ('3/4 cups'), or a sentence about it ('There are 8 ways'), where the truth counts nothing.
 NOT_A_UNIT = (
@@ -85,7 +92,7 @@ def compare(truth: str, given: str) -> bool:
         AnswerFault: math-verify stalls or breaks on the answer, not on the truth.
         GraderFailed, GraderTimeout: it does so on the truth.
     """
-    if BLANK.sub("", truth) == BLANK.sub("", given):
+    if _without_blanks(truth) == _without_blanks(given):
         return True
     if WORDS.fullmatch(truth) and WORDS.fullmatch(given):
         return truth.casefold() == given.casefold()
@@ -95,6 +102,10 @@ def compare(truth: str, given: str) -> bool:
     return _compare_values(truth, given) if by_form is None else by_form
 
 
+def _without_blanks(text: str) -> str:
+    return BLANK.sub("", AFTER_COMMAND.sub(r"\1", text))
+
+
 def _compare_by_form(truth: str, given: str) -> bool | None:
     """Compare answers of several parts: signs, names, sides of an equation, items of a list; None for others."""
     if last_line.PLUS_MINUS.search(given) or last_line.PLUS_MINUS.search(truth):
@@ -102,6 +113,9 @@ def _compare_by_form(truth: str, given: str) -> bool | None:
         return compare(*both) if both != (truth, given) else _verify(truth, given)
     if "=" in truth and (values := last_line.unnamed(truth, given)) is not None:
         return compare(*map(clean, values))
+    sides = [side.strip() for side in last_line.SIDES.split(given)]
+    if len(sides) == 2 and value(truth) and value(sides[1]) and NAME_OF_VALUE.fullmatch(sides[0]):
+        return _compare_values(truth, sides[1])
     if given_values := last_line.named(given):
         return _compare_named(truth, given_values)
     if truth.startswith("\\{") and given.startswith(("(", "[")) and given.endswith((")", "]")):
@@ -124,6 +138,7 @@ def _compare_values(truth: str, given: str) -> bool:
         given = given.replace(",", ".")
     elif COMMA.fullmatch(truth) and value(given):
         truth = truth.replace(",", ".")
+    truth, given = (unabbreviated(truth), unabbreviated(given)) if value(truth) or value(given) else (truth, given)
     percent = truth.endswith("%"), given.endswith("%")
     one, other = value(truth.rstrip("\\% ")), value(given.rstrip("\\% "))
     if one and other:

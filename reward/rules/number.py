@@ -13,7 +13,8 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from reward.rules.parsing import answer, intervals, number_words, refusal, rewording, units
+from reward.rules.parsing import answer, intervals, number_words, units
+from reward.rules.parsing.phrases import refusal, rewording
 from reward.rules.rule import Extra, Rule
 from reward.support.errors import GroundTruthError
 
@@ -44,7 +45,7 @@ SIMPLE = re.compile(
     r"(?:.*[A-Za-z,:;](?<!\bor)(?<!\band)(?<!\bto)(?<!\bnot)(?<!\bNot)(?<!n't)(?<!\bbe)(?<!\bthan)(?<!\bmaybe)(?<!\bperhaps)"
     r"(?<!\bleast)(?<!\bmost)(?<!\bin)(?<!\bof)(?<!negative)(?<!Negative)(?<!\bminus)(?<!\bMinus) )?"
     r"([-+]?\d+(?:\.\d+)?)"
-    r"(?:[.!]?|[.!]? (?!is not\b|is wrong\b)[A-Za-z ]*[.!]?)\Z",
+    r"(?:[.!]?|[.!]? (?!is not\b|is wrong\b|squared\b|cubed\b)[A-Za-z ]*[.!]?)\Z",
     re.DOTALL,
 )
 # 'It is 5, not 6.', '42，不是41', 'It is 20; my first answer, 18, was wrong.'
@@ -93,7 +94,8 @@ JOINED_AFTER = re.compile(
 # One of several guesses ('3 or 7'), a bound ('x < 5'), what is denied ('not 5', '5 is wrong').
 QUALIFIED_BEFORE = re.compile(
     r"(?:\d\W{0,3}\b(?:or|and|to)\b(?: (?:maybe|perhaps|possibly|even))?\W{0,3}"
-    r"|\d\W{0,3}\bor [a-z] ?= ?|\d ?[或和到至] ?|\d (?:in|of|out of) "
+    r"|\d\W{0,3}\bor [a-z] ?= ?|\d\W{0,3}[或和到至] ?|\d[\u4e00-\u9fff]?\W{0,2}或 ?|\d (?:in|of|out of|von|van"
+    r"|de|sur|su|из) "
     r"|(?:\b(?:[Nn]ot|than)|n['\u2019]t) (?:be )?\W?|不是 ?|(?:\A|[\s(])>"
     r"|(?:<=?|[\u2260\u2264-\u2267\u00b1]|!=|(?<![-=>])>=|\w >|\\(?:neq?|leq?|geq?|pm)) ?)$"
 )
@@ -111,9 +113,11 @@ SPACED_MINUS = re.compile(r"[=(\[{:] ?- \$? ?\Z")
 
 def last(response: str) -> str | None:
     """Return the last number in a plain form (``-1234.5``, ``6.02e23``, ``-3/4``); None where there is none."""
-    text = rewording.reworded(response[-LONGEST:])
+    text = rewording.without_reason(rewording.reworded(response[-LONGEST:]))
     if ruled_out := RULED_OUT.search(text, max(0, len(text) - 128)):
         text = text[: ruled_out.start()]
+    if rewording.are_results(text):
+        return None
     simple = SIMPLE.match(text)
     if simple and "\\" not in text and not units.is_smaller_part(text, simple.start(1), simple.end(1)):
         return simple[1]
@@ -156,7 +160,7 @@ def scaled(number: str, rest: str) -> tuple[str, ...]:
     scale = SCALE.match(rest)
     if (multiple := MULTIPLE.match(rest)) and "/" not in number and len(number) <= DIGITS:
         times = f"{Decimal(number) * (10**6 if multiple[1] == 'M' else 1000):f}"
-        return (times,) if multiple[1] == "k" else (times, number)
+        return (times,) if multiple[1] == "k" else (number, times)
     if scale is None or "/" in number or len(number) > DIGITS:
         return (number,)
     times = f"{Decimal(number) * SCALES[scale[1].lower()]:f}"

@@ -104,7 +104,7 @@ def truths(ground_truth: Any) -> list[str]:
 
 def finals(response: str) -> tuple[str, ...]:
     """Return the answer of a response, as it stands and without the reasons that follow it in its sentence."""
-    end = answer.tail(response)
+    end = answer.tail(response) or response  # 'Good luck!' may be the answer
     final = answer.tagged(end)
     if final is None and (box := answer.boxed(end)):
         final = TEXT.sub(r"\1", box)

@@ -9,6 +9,8 @@ import re
 from collections.abc import Iterator
 from itertools import islice
 
+from reward.rules.parsing.phrases.closing import without_closing
+
 LONGEST = 16_384  # characters of a response that are looked at, from its end
 LONGEST_STATEMENT = 2_048
 STATEMENTS = 16  # the last ones
@@ -115,10 +117,10 @@ ASIDE = re.compile(
 def tail(response: str) -> str:
     """Return the end of a response, where its answer is: what follows its thoughts, if anything does.
 
-    It ends where the response, having answered, asks itself the next question.
+    It ends where the response, having answered, asks itself the next question, or offers more to its reader.
     """
     turn = END_OF_TURN.search(response, max(0, len(response) - LONGEST)) if "<" in response else None
-    end = _end(response[: turn.start()] if turn else response)
+    end = without_closing(_end(response[: turn.start()] if turn else response))
     alone = ALONE.match(end)
     if alone and EXPLAINED.match(end, alone.end()) and not ANSWERED.search(end, alone.end()):
         return end[: alone.end()]

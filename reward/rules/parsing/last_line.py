@@ -9,7 +9,7 @@ from reward.rules.parsing.latex import without_unit
 # Between its brackets no other begins: else a response of brackets alone would take the square of its length.
 FORMULA = re.compile(
     r"\$\$?([^$]+)\$\$?|\\\(((?:(?!\\[()]).)+)\\\)|\\\[((?:(?!\\[\[\]]).)+)\\\]"
-    r"|\\begin\{(?:align|gather|equation)\*?\}((?:(?!\\begin\{).)+?)\\end\{(?:align|gather|equation)\*?\}",
+    r"|\\begin\{(?:align(?:ed)?|gather(?:ed)?|equation|split)\*?\}((?:(?!\\begin\{).)+?)\\end\{(?:align(?:ed)?|gather(?:ed)?|equation|split)\*?\}",
     re.DOTALL,
 )
 LINES = re.compile(r"\\(?:begin|end)\{(?:align|aligned|gather|gathered|split|equation)\*?\}")
@@ -39,10 +39,10 @@ RATIO = re.compile(
 NAMED = re.compile(r"([A-Za-z](?:_\{?\w\}?)?) ?= ?([^=,]+)")
 ASSIGNED = r"[a-z] ?= ?[-+]?\d[\d./]{0,16}"
 ASSIGNMENTS = re.compile(
-    rf"(?<![\w+*/^-]){ASSIGNED}(?:(?:,? and |, ?|[\uff0c、] ?| ?[和且] ?){ASSIGNED}){{1,4}}[.*\s\u3002]*\Z"
+    rf"(?<![\w+*/^-])(?<![-+*/^] ){ASSIGNED}(?:(?:,? and |, ?|[\uff0c、] ?| ?[和且] ?){ASSIGNED}){{1,4}}[.*\s\u3002]*\Z"
 )
 AND = re.compile(r",? and |, ?|[\uff0c、] ?| ?[和且] ?")
-CLOCK = re.compile(r"(?<![\d:])(\d{1,2}:\d\d ?[ap]\.?m)\.?[.*\s]*\Z", re.IGNORECASE)
+CLOCK = re.compile(r"(?<![\d:/.])(\d{1,2}:\d\d(?: ?[ap]\.?m)?)\.?[.*\s]*\Z", re.IGNORECASE)
 VALUE = r"-?\d{1,12}(?:[./]\d{1,9})?"
 # 'The solutions are 2, 3 and 5.'
 VALUES = re.compile(
@@ -56,16 +56,17 @@ JOINED_FORMULAS = re.compile(
     rf"{ONE_FORMULA}(?: (?:are|were|all|both|each|satisfy|work)\b[^\d$\\=\n]{{0,80}})?[.*\s。\uff0e]*\Z",
     re.IGNORECASE,
 )
-CONSTANT = re.compile(r"(?:[-+\d.,/ (){}]|\\(?:[dt]?frac|sqrt|pi)(?![a-z]))+")  # '$5$, $6$, $7$' is no 7
+CONSTANT = re.compile(r"(?:[-+\d.,/ (){}i]|\\(?:[dt]?frac|sqrt|pi)(?![a-z]))+")  # '$5$, $6$, $7$' is no 7
 # 'Sum: 12, product: 35', 'The GCD is 6 and the LCM is 36.', '最大值为8，最小值为2': results of different names
 NAMED_RESULT = (
     r"(?:(?:the )?(?!(?:so|thus|hence|therefore|then|which|that|this|it|there|if|when|for|let|since|as|step|total"
     r"|answer|result|final|overall|altogether)\b)[a-z]{3,14}(?: of [a-z]{1,14})?"
-    r"|(?![所因则故那答共总一而])(?:(?!不)[\u4e00-\u9fff]){1,8}?) ?(?:(?:is|are|:|=) ?|[\uff1a是为] ?)"
-    rf"({ONE_FORMULA}|{VALUE})(?: ?%|\u00b0)?"
+    r"|(?![所因则故那答共总一而])(?:(?!不)[\u4e00-\u9fff]){1,8}?) ?(?:(?:is|are|:|=) ?|[\uff1a是为有] ?)"
+    rf"({ONE_FORMULA}|{VALUE})(?: ?%|\u00b0)?(?: (?!and\b|or\b|of\b|to\b|times\b)[a-z]{{1,12}}[\u00b2\u00b3]?"
+    rf"| ?[\u4e00-\u9fff])?"
 )
 RESULTS = re.compile(
-    rf"\W*(?:(?:so|thus|hence|therefore|所以|因此|故|综上)[,\uff0c]? ?)?{NAMED_RESULT}"
+    rf"\W*(?:(?:so|thus|hence|therefore|所以|因此|故|综上|答)[,\uff0c:\uff1a]? ?)?{NAMED_RESULT}"
     rf"(?:(?:,? and |[,;] |[\uff0c\uff1b、]){NAMED_RESULT}){{1,3}}[.*\s\u3002]*",
     re.IGNORECASE,
 )
@@ -86,14 +87,14 @@ PLUS_MINUS = re.compile(r"\\pm(?![A-Za-z])")
 NAME = re.compile(r"[A-Za-z](?:_\{?\w\}?)? ?= ?")
 # A response that is one expression ('6-5i', 'x^2+1', '(1, 2)') and no words.
 EXPRESSION = re.compile(
-    r"(?=.*[A-Za-z(^\[{\u221a\u03c0\u00b2\u00b3\u221e])(?!.*=.*=)(?!.*<[/A-Za-z])(?!.*(?<![A-Za-z])(?!(?:sqrt|pi"
+    r"(?=.*[A-Za-z(^\[{\u221a\u03c0\u00b2\u00b3\u2070-\u207b\u221e\u00b1])(?!.*=.*=)(?!.*<[/A-Za-z])(?!.*(?<![A-Za-z])(?!(?:sqrt|pi"
     r"|(?:arc)?(?:sin|cos|tan)|log|ln|exp)(?![a-z]{2}))[A-Za-z]{2})"
-    r"[\w+*/^().,=<>\u2264\u2265\- \[\]{}\u221a\u03c0\u00b2\u00b3\u221e\u222a]{1,64}",
+    r"[\w+*/^().,=<>\u2264\u2265\- \[\]{}\u221a\u03c0\u00b2\u00b3\u2070-\u207b\u221e\u222a\u00b1]{1,64}",
     re.ASCII,
 )
 INFINITY = frozenset(f"{sign}\u221e" for sign in ("", "+", "-", *number.MINUS))
 # To a number, as in 3\u00bd, 2\u03c0 and 0b101.
-GLUED = re.compile("[\u00bc-\u00be\u2150-\u215e\u03c0\u221a\u00b2\u00b3\u2080-\u2089]|[bxo][\\dA-Fa-f]")
+GLUED = re.compile("[\u00bc-\u00be\u2150-\u215e\u03c0\u221a\u00b2\u00b3\u2070-\u207b\u2080-\u2089]|[bxo][\\dA-Fa-f]")
 
 PREDICATE = re.compile(
     r"\b(?:is|are|be) (?:(?:an?|the|on|always|neither) )?[*_]{0,2}([A-Za-z]{2,20})[*_]{0,2}[.!]?[*_]{0,2}\Z"
@@ -106,8 +107,7 @@ def several(text: str) -> tuple[str, ...]:
     if roots := ROOTS.search(line):
         return (", ".join(NUMBER.findall(roots[0])),)
     if assigned := ASSIGNMENTS.search(line):
-        parts = AND.split(assigned[0].rstrip(".* \t\u3002"))
-        return (", ".join(parts), parts[-1])
+        return (", ".join(AND.split(assigned[0].rstrip(".* \t\u3002"))),)
     if either := either_root(line):
         return (either,)
     if quantity := units.several_parts(line):
@@ -129,10 +129,12 @@ def several(text: str) -> tuple[str, ...]:
     values = ", ".join(SIDES.split(formula)[-1] for formula in formulas)
     if named(", ".join(formulas)):
         values = ", ".join(formulas)
-    # Of roots, as '$x_1 = 2$ and $x_2 = 5$', the last one alone is no answer.
+    # Of '$x_1 = 2$ and $x_2 = 5$', or '$A = 3$, $B = 4$', the last one alone is no answer.
     names = [match[1][:1] for formula in formulas if (match := NAMED.fullmatch(formula))]
-    are_roots = len(names) == len(formulas) and len(set(names)) == 1
-    return (values,) if are_roots or all(map(CONSTANT.fullmatch, formulas)) else (values, formulas[-1])
+    are_results = len(names) == len(formulas) and (
+        len(set(names)) == 1 or all(CONSTANT.fullmatch(SIDES.split(formula)[-1]) for formula in formulas)
+    )
+    return (values,) if are_results or all(map(CONSTANT.fullmatch, formulas)) else (values, formulas[-1])
 
 
 def parts(text: str) -> list[str]:
@@ -160,8 +162,15 @@ def content(formula: re.Match[str]) -> str:
     text = next(filter(None, formula.groups()), "").strip()
     if formula[4] is None and not LINES.search(text):
         return text.rstrip(",;")
-    lines = [line.replace("&", "").strip() for line in LINES.sub("", text).split("\\\\")]
-    return next((line for line in reversed(lines) if line), "")
+    lines = [
+        stripped for line in LINES.sub("", text).split("\\\\") if (stripped := line.replace("&", "").strip(" \n\t,;."))
+    ]
+    pairs = [NAMED.fullmatch(line) for line in lines]
+    results = [line for line, pair in zip(lines, pairs, strict=True) if pair and CONSTANT.fullmatch(pair[2])]
+    last = (
+        results if len(results) > 1 and lines[-len(results) :] == results and named(", ".join(results)) else lines[-1:]
+    )
+    return ", ".join(last)
 
 
 def conclusion(text: str, formulas: list[re.Match[str]]) -> re.Match[str]:

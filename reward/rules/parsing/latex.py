@@ -95,6 +95,7 @@ TURNED = re.compile(r"\A([^=<>A-Za-z]*\d[^=<>A-Za-z]*?) ?= ?([A-Za-z])\Z")
 CHINESE_UNIT = re.compile(r"(?<=[\d)}]) ?[\u4e00-\u9fff](?:/?[\u4e00-\u9fff]){0,5}(?:\^2|\^3)?\Z")
 CHINESE_NUMERAL = re.compile(r"[零一二三四五六七八九十百万亿兆半倍多余几约或和成折]|千(?![克米瓦赫卡帕伏焦])")
 SCALED = re.compile(rf"\A([-+]?\d[\d,]{{0,30}}(?:\.\d{{1,30}})?) ({'|'.join(number.SCALES)})s?\b")
+MULTIPLE = re.compile(r"(-?\d[\d,]{0,30}(?:\.\d{1,30})?) ?([kKM])")  # '3.5M'; a bare M may be metres, or a name
 LISTED = re.compile(
     r"(?<=[\d)}\]])(?:\s*,?\s(?:and|or|und|oder|et|ou|y|и|или)\s| ?(?:或者?|和|、) ?)\s*(?=[-+\d(\\{\[])"
 )
@@ -108,7 +109,7 @@ SCIENTIFIC = re.compile(
 RATIO = re.compile(r"([-+]?)(?:\\frac(?:\{([-+]?\d+)\}|(\d))(?:\{([-+]?\d+)\}|(\d))|(\d+)/(\d+))")
 MIXED = re.compile(r"([-+]?) ?(\d+) ?(?:\\frac ?(?:\{(\d+)\}|(\d)) ?(?:\{(\d+)\}|(\d))|(?<= )(\d+)/(\d+))")
 SAID = re.compile(r"\A(?:the )?(?:final |correct )?answer(?: is)?[ :]{1,3}(?=\S)", re.IGNORECASE)  # within a box
-TIME = re.compile(r"(?<!\d)(\d{1,2})[:.](\d\d) ?([ap])\.? ?m\.?(?![A-Za-z])", re.IGNORECASE)
+TIME = re.compile(r"(?<!\d)(\d{1,2}) {0,3}[:.] {0,3}(\d\d) {0,3}([ap])\.? ?m\.?(?![A-Za-z])", re.IGNORECASE)
 HOUR = re.compile(r"(?<![\d:.])(\d{1,2}) ?([ap])\.? ?m\.?(?![A-Za-z])", re.IGNORECASE)
 # 'A \cap B = \{1, 2\}' is the set.
 SET_NAMED = re.compile(
@@ -256,6 +257,14 @@ def value(text: str) -> Value | None:
         digits, exponent = match[2] or match[4] or "1", match[3] or match[5] or match[6]
         return Fraction(Decimal(match[1] + digits)) * Fraction(10) ** int(exponent), None
     return None
+
+
+def unabbreviated(text: str) -> str:
+    """Return '3.5M' as '3500000', another text as it stands."""
+    short = MULTIPLE.fullmatch(text)
+    if short is None:
+        return text
+    return f"{Decimal(short[1].replace(',', '')) * (10**6 if short[2] == 'M' else 1000):f}"
 
 
 def _fraction(sign: str, top: int, bottom: int) -> Value | None:

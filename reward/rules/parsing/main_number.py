@@ -9,20 +9,21 @@ import re
 from fractions import Fraction
 
 from reward.rules import number
-from reward.rules.parsing import answer, number_words, refusal, units
+from reward.rules.parsing import answer, number_words, units
+from reward.rules.parsing.phrases import refusal
 
 # What stands behind the number that a sentence is about: '= $25 for selling 14 peaches', '45 miles in 4 hours'.
 SENTENCE = re.compile(r"(?<=[.!?]) +(?=[A-Z])")
 SENTENCE_OF_FORMULAS = re.compile(r"(?:(?<=[.!?])|(?<=[.!?]\$)|(?<=[.!?]\$\$)|(?<=\\\])) *(?=[A-Z][a-z])")
 IN_BRACKETS = re.compile(r"(?<=[A-Za-z.,%\d]) \((?=[^()]*\d)[^()]*\)")
 PREPOSITION = (
-    r"\b(?:in|for|of|among|after|at|to|from|on|over|per|within|during|by|with|around|through|before|than|because|every"
+    r"\b(?:in|for|of|among|after|at|to|from|on|over|per|within|during|by|with|around|through|before|than|because|every|off"
     r"|each|if"
     r"|when|until)\b"
 )
 CLAUSE = r"\b(?:which|so|meaning|and|is|are|was|were|we|he|she|they|it|or|not|have|has)\b"
 AFTER_RESULT = re.compile(rf"(?:(?!{CLAUSE})[A-Za-z '%/*-])*?(?={PREPOSITION})")
-CIRCUMSTANCE = re.compile(rf"(?:(?!{CLAUSE})[A-Za-z '%/-])*{PREPOSITION} (?:[A-Za-z']+ ){{0,3}}\$?")
+CIRCUMSTANCE = re.compile(rf"(?:(?!{CLAUSE})[A-Za-z '%/-])*{PREPOSITION} (?:(?!and )[A-Za-z']+ ){{0,3}}\$?")
 NO_SUBJECT = re.compile(
     r"\b(?:the|those|these|all|every|each|other|first|last|no|than|day|step)\s+\$?\Z|\A\W*\Z", re.IGNORECASE
 )
@@ -33,6 +34,9 @@ REASON = re.compile(
     r"|(?<=\w), which (?:is|was|are|were|will be) (?:(?:exactly|only|just) )?(?:\S{1,12}(?: [a-z]+)? (?:more|less|fewer"
     r"|times|higher|lower|greater|larger|smaller|better|worse|older|younger)(?: than| as)?|(?:twice|thrice|half) as)\b"
     r"|(?<=\w),(?= \$?\d[\d,.]* of (?:which|whom|them)\b)"
+    r"|(?<=[\w%]), (?:an? (?!(?:total|sum|grand|combined|difference)\b)|(?:two|three|four|five|six|ten"
+    r"|\d{1,2}) times\b|twice\b|double\b"
+    r"|half of\b)(?=[^=]*\Z)(?!.*\b(?:is|are|was|so|which|leaving|leaves|makes|making|giving|gives|total|left)\b)"
     r"|(?<=\w), who (?:only )?(?:has|had|have|is|was|were)\b(?=[^=]*\Z)"
 )
 OUT_OF = re.compile(r" out of (?:the |those |all |his |her |their )?\$?")
@@ -64,7 +68,9 @@ CONCLUSION = re.compile(
 PLAIN = re.compile(r"\d{1,12}(?:\.\d{1,4})?")
 # '8 is the sum of the digits of 2024.'
 SUBJECT = re.compile(
-    r"[\W_]*(?:(?:so|thus|hence|therefore|and|now),? )?(?<![\w.])(-?\$?\d[\d,]*(?:\.\d+)?%?) (?:is|was) (?:the|our|my)"
+    r"[\W_]*(?:(?:so|thus|hence|therefore|and|now),? )?(?<![\w.])(-?\$?\d[\d,]*(?:\.\d+)?%?) (?:is|was) (?:the"
+    r"|our|my|half|twice|double|triple"
+    r"|(?:one|an?) (?:half|third|quarter|fifth)|(?:two|three|four|five|ten) times)"
     r" (?!(?:wrong|incorrect|only other)\b)"
     r"(?:(?!\b(?:is|are|was|were|so|but|not|has|have|had|gives?|then|thus|hence|which|that"
     r"|answer to)\b)[^.!?=;\n]){1,120}[.!*\s]*\Z",
@@ -132,7 +138,7 @@ COMMA = re.compile(r"[,\uff0c] ?(?!\d)")
 # '2\sqrt{5} \approx 4.47', '7/12, or about 58.3 %': both say the answer.
 ROUNDING = re.compile(
     r"(?:[,;]? ?\(?(?:(?:or|which (?:is|equals)|i\.e\.,?) )?(?:approximately|approx\.?|about|roughly|around)"
-    r"| ?(?:\u2248|\\approx|\u7ea6[为是]?)) ?(?P<value>\$?[\d.,]{1,20}\\?[%$]{0,2})"
+    r"|[,\uff0c]? ?(?:\u2248|\\approx|大?\u7ea6(?:等于|[为是])?)) ?(?P<value>\$?[\d.,]{1,20}\\?[%$]{0,2})"
     r"(?: [a-z.]{1,16}[\u00b2\u00b3]?){0,2}\)?[\s.*$\u3002]*\Z"
 )
 LABELLED = re.compile(
@@ -190,8 +196,9 @@ def _one_of_several(plain: str) -> str | None:
         return ""
     if (summed := _broken_down(plain)) is not None:
         return summed
-    if len(numbers) == 2 and not NO_SUBJECT.search(plain, 0, numbers[0].start()):  # noqa: SIM102
-        if CIRCUMSTANCE.fullmatch(plain, numbers[0].end(), numbers[1].start()):
+    gaps = [(one.end(), other.start()) for one, other in itertools.pairwise(numbers)]
+    if 0 < len(gaps) < 3 and not NO_SUBJECT.search(plain, 0, numbers[0].start()):  # noqa: SIM102
+        if all(CIRCUMSTANCE.fullmatch(plain, *gap) for gap in gaps):
             rest = AFTER_RESULT.match(plain, numbers[0].end())
             return plain[: rest.end() if rest else numbers[0].end()]
     return None

@@ -3,10 +3,20 @@
 import re
 
 from reward.rules import number
-from reward.rules.parsing import intervals, last_line, main_number, number_words, refusal, units
+from reward.rules.parsing import intervals, last_line, main_number, number_words, units
 from reward.rules.parsing.latex import PERCENT
+from reward.rules.parsing.phrases import refusal
 
 # An amount of money, not the beginning of a formula.
+# 'He loses $25, so his balance is -$25.': no formula stands between the two.
+PROSE = re.compile(r"\$\d[^$\\]{0,160}?[a-z]{2} [a-z]{2}[^$\\]{0,160}\$")
+AMOUNT = re.compile(r"\$(?=\d)")
+EXCEPTED = re.compile(
+    r"\b(?:except|excluding|besides|other than|apart from|aside from|not|(?:more|less|fewer|greater|larger"
+    r"|smaller) than)"
+    r"(?: (?:for|when|at|if|possibly|equal to))?\W{0,3}\Z",
+    re.IGNORECASE,
+)
 CURRENCY = re.compile(r"\\?\$ ?(?=\d[\d,]*(?:\.\d+)?(?: [A-Za-z]{2}|[.;!?)]?\s*(?:\n|\Z)|[.!?;)] ))")
 # A number, a word or two, and more words that have a number.
 PHRASE = re.compile(
@@ -52,6 +62,7 @@ def opening(text: str) -> str:
 
 def last(text: str) -> str | None:
     """The last formula or number, whichever comes later."""
+    text = _without_money(text)
     formulas = list(last_line.FORMULA.finditer(text))
     if refusal.is_refusal(text, max(0, (formulas[-1].start() if formulas else len(text)) - number.WINDOW)):
         return None
@@ -66,10 +77,20 @@ def last(text: str) -> str | None:
     formula = last_line.conclusion(text, formulas)
     if len(formulas) > 1 and OR.fullmatch(text, formulas[-2].end(), formulas[-1].start()):
         return None
-    if formula is formulas[-1] and intervals.is_bound(text, formula.start()):
+    if formula is formulas[-1] and (
+        intervals.is_bound(text, formula.start())
+        or EXCEPTED.search(text, max(0, formula.start() - 24), formula.start())
+    ):
         return None
     after = CURRENCY.sub("", text[formula.end() :]) if formula is formulas[-1] else ""
     return _number(after) or last_line.content(formula)
+
+
+def _without_money(text: str) -> str:
+    """A text whose last line has no dollars before its amounts, where two of them would be taken for a formula."""
+    before, end, line = text.rpartition("\n")
+    is_money = any(PROSE.fullmatch(formula[0]) for formula in last_line.FORMULA.finditer(line))
+    return f"{before}{end}{AMOUNT.sub('', line)}" if is_money else text
 
 
 def _number(text: str) -> str | None:

@@ -33,12 +33,13 @@ TURN = re.compile(
 # A verdict on each choice: 'B - incorrect', '(C) True.', 'D) Paris ✓'; a choice may itself be 'True'.
 VERDICT = LetterPattern(
     r"(?<![A-Za-z0-9])\(?([A-J])\)?"
-    r"(?:[.):](?: (?:(?!(?<![A-Za-z0-9])[A-J][.):])[^\n\u2713-\u2718\u2705\u274c]){1,80}?)??)? ?[-:\u2013\u2014]? ?"
+    r"(?:[.):](?: (?:(?!(?<![A-Za-z0-9])[A-J][.):])[^\n\u2713-\u2718\u2705\u274c]){1,80}?)??)? ?[-:(\u2013\u2014]? ?"
     r"(?i:((?:is )?(?:correct|true|right)|[\u2713\u2714\u2705])"
-    r"|(?:is )?(?:incorrect|false|wrong)|[\u2717\u2718\u274c\u00d7])(?=[.;]?(?:\s|\Z))"
+    r"|(?:is )?(?:incorrect|false|wrong)|[\u2717\u2718\u274c\u00d7])(?=[.;)]?(?:\s|\Z))"
 )
 FIRST_CELL = re.compile(r"^ ?\| ?\**\(?([A-Z])\)?\** ?\| ?", re.MULTILINE)  # of a row of a table
 CELL = re.compile(r" ?\| ?")
+LAST_CELL = re.compile(r"(?<= - )(yes|no)(?=[ -]*$)", re.IGNORECASE | re.MULTILINE)
 WORD_OF_VERDICT = re.compile(r"(?:correct|true|right|incorrect|false|wrong)\W*", re.IGNORECASE)
 
 
@@ -62,7 +63,9 @@ def by_verdicts(text: str, letters: str, choices: list[str]) -> str | None:
     """Return the one right choice of a text that judges two of them, or three where their texts are not known."""
     if any(WORD_OF_VERDICT.fullmatch(choice) for choice in choices):
         return None
-    text = CELL.sub(" - ", FIRST_CELL.sub(r"\1: ", text)) if "|" in text else text
+    if "|" in text:
+        text = CELL.sub(" - ", FIRST_CELL.sub(r"\1: ", text))
+        text = LAST_CELL.sub(lambda cell: "correct" if cell[1].lower() == "yes" else "wrong", text)
     verdicts = [(match[1].upper(), bool(match[2])) for match in VERDICT.of(letters).finditer(text)]
     right = [letter for letter, is_right in verdicts if is_right]
     return right[0] if len(right) == 1 and len(verdicts) == len(dict(verdicts)) > 2 - bool(choices) else None

@@ -33,6 +33,25 @@ SEVERAL = re.compile(
     re.IGNORECASE,
 )
 
+NUMBERED = re.compile(
+    r"\b(?:option|choice)(?: number| no\.)? ?[#(]?(\d{1,2})\)?(?![\w%]|[.,:/-]\d)|选项[ :\uff1a]?(\d{1,2})(?![\d.%])"
+    r"|第(\d{1,2})[个個项項](?:选项|選項|答案)?",
+    re.IGNORECASE,
+)
+
+
+def with_letters_for_numbers(text: str, letters: str, choices: list[str]) -> str:
+    """Return ``text`` with letters for 'option 3', where no letter stands in it and no choice has that number."""
+    if not choices or lone_letters(text, letters):
+        return text
+
+    def letter(match: re.Match[str]) -> str:
+        place = next(filter(None, match.groups()))
+        is_value = any(re.search(rf"(?<!\d){place}(?!\d)", choice) for choice in choices)
+        return match[0] if is_value or not 0 < int(place) <= len(letters) else f"option {letters[int(place) - 1]}"
+
+    return NUMBERED.sub(letter, text)
+
 
 def lettered(text: str, letters: str, choices: list[str]) -> str:
     """Return ``text`` with the letters of the choices that it names by their place; others stay.

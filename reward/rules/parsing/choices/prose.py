@@ -4,8 +4,12 @@ import re
 
 from reward.rules import number
 
-SENTENCE = re.compile(r"(?<=[.!?\u3002])\s+|\n+")
+SENTENCE = re.compile(r"(?<=[.!?])\s+|(?<=[\u3002\uff01\uff1f])\s*|\n+")
 POLAR = frozenset(("yes", "no", "true", "false"))
+POLAR_END = re.compile(
+    r"\b(?:so|thus|therefore|hence),? (?:the (?:answer|statement) is )?[*_]{0,2}(yes|no|true|false)[.!*_]{0,4}\s*\Z",
+    re.IGNORECASE,
+)
 AMOUNT = re.compile(r"([^\d-]{0,3}?)(-?\d[\d.,]*(?:/\d{1,9})?)(\D{0,40})")
 FEWEST = 2
 UNIT_WORDS = re.compile(
@@ -31,9 +35,10 @@ DENIES = re.compile(
 CORRECTION = re.compile(
     r"(?:\A|[.!?,;\n])\s{0,9}(?:oh,? |hmm,? |no,? )?(?:wait|actually|correction|scratch that|on second thought|no)\b"
     r"[^\w\n]{1,4}(?:no[,.] |actually,? |[^\n:.;]{1,24}: )?"
-    r"(?:(?:it's|it is|it should be|i mean|i meant|make it|option) )?([^\n]{0,8})\Z",
+    r"(?:(?:it's|it is|it should be|i mean|i meant|make it|option) )?(?:(?:actually|really|in fact) )?([^\n]{0,8})\Z",
     re.IGNORECASE,
 )
+CLOCK = re.compile(r"\d{1,2}(?::\d\d)? [ap]m", re.IGNORECASE)
 SHORTEST = 3  # letters of a choice that is looked for
 DENIED_BEFORE = re.compile(
     r"(?:\bnot|n['\u2019]t|\bno|\bnever|\bunlike|\bthan|\binstead of|\brather than|\bneither|\bnor|\bexcept|\bwithout"
@@ -44,6 +49,7 @@ DENIED_BEFORE = re.compile(
 AFTER = re.compile(
     r"[\s.!*_\"]*\Z| (?:from|with|by|based on|given) (?:only )?the (?:[a-z]+ )?(?:information|data|text"
     r"|passage)\b|,? (?:not|because|since|as|rather than|instead of|and not)\b"
+    r"|, (?:the|an?|known|located|home)\b[^.!?\n]*[.!]?\Z"
     r"|, (?:of course|clearly|obviously|definitely|certainly)\b"
 )
 # 'Of the options, London is the only one'
@@ -55,6 +61,15 @@ BEFORE = re.compile(
     r"(?:only )?(?:(?:the|an?) )?\Z",
     re.IGNORECASE,
 )
+CHINESE_CHOICE = re.compile(r"[\u3400-\u9fff\u00b7]{2,24}")
+CHINESE_DENIED = re.compile(
+    r"(?:不是|并非|而非|不[选選]|不(?:应|能|会|可能)[是为选]|除了?|排除|比|不如|没有?|[与和跟或及、]|以为是?|[误错]认?为是?)[“\"*]{0,3}\Z"
+)
+CHINESE_BEFORE = re.compile(r"[\W_]*(?:(?:所以|因此|故|综上|显然|其中|只有)[,\uff0c]?)?[“\"*]{0,3}")
+CHINESE_BEHIND = re.compile(
+    r"[”\"*]{0,3}(?:才|就)?(?:是(?![不错])|为|属于|符合|满足|[,\uff0c](?:因为|由于|而?不是|而非))"
+)
+CHINESE_END = re.compile(r"[”\"*]{0,3}(?:[,\uff0c](?:而不是|而非|不是|因为|由于)[^\u3002\n]*)?[\s.!*_\"\u3002\uff01”]*")
 ONLY_VERB = re.compile(
     r" [a-z]{2,12}s(?:[.!]| (?!not\b|wrong\b|incorrect\b|false\b))"
 )  # 'only London lies on the Thames'
@@ -77,6 +92,7 @@ def by_words(text: str, choices: list[str]) -> str | None:
     names = {chr(ord("A") + index): " ".join(choice.split()).rstrip(".") for index, choice in enumerate(choices)}
     if {name.casefold() for name in names.values()} <= POLAR:
         opening = re.match(r"[\s*_\"]{0,8}(\w+)[*_\"]{0,4}[,.;!]", text)
+        opening = opening or POLAR_END.search(text)
         polar = [letter for letter, name in names.items() if opening and name.casefold() == opening[1].casefold()]
         others = sum(len(re.findall(rf"\b{re.escape(name)}\b", text, re.IGNORECASE)) for name in names.values())
         return polar[0] if polar and others == 1 else None
@@ -87,7 +103,7 @@ def by_words(text: str, choices: list[str]) -> str | None:
     spans = {
         letter: [m.span() for m in re.finditer(rf"(?<!\w){re.escape(name)}(?!\w)", sentence, re.IGNORECASE)]
         for letter, name in names.items()
-        if sum(map(str.isalpha, name)) >= SHORTEST
+        if sum(map(str.isalpha, name)) >= SHORTEST or CLOCK.fullmatch(name)
     }
     said = [
         (letter, span)
@@ -101,11 +117,28 @@ def by_words(text: str, choices: list[str]) -> str | None:
         )
     ]
     if len(said) != 1:
-        return None
+        return None if said else _in_chinese(sentence, names)
     letter, (begin, end) = said[0]
     before = BEFORE.fullmatch(sentence[:begin])
     only = before and before[0].rstrip().lower().endswith("only") and ONLY_VERB.match(sentence, end)
     return letter if AFTER.match(sentence, end) or only or (before and VERB.match(sentence, end)) else None
+
+
+def _in_chinese(sentence: str, names: dict[str, str]) -> str | None:
+    """The letter of the one choice in Chinese that a sentence begins or ends with, undenied."""
+    said = {
+        letter: place
+        for letter, name in names.items()
+        if CHINESE_CHOICE.fullmatch(name)
+        for place in re.finditer(re.escape(name), sentence)
+        if not CHINESE_DENIED.search(sentence, 0, place.start())
+        and not any(name in other and other in sentence for other in names.values() if other != name)
+    }
+    if len(said) != 1:
+        return None
+    ((letter, place),) = said.items()
+    begins = CHINESE_BEFORE.fullmatch(sentence, 0, place.start()) and CHINESE_BEHIND.match(sentence, place.end())
+    return letter if begins or CHINESE_END.fullmatch(sentence, place.end()) else None
 
 
 def by_amount(text: str, choices: list[str]) -> str | None:

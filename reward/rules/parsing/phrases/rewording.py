@@ -25,6 +25,40 @@ DECIDED = re.compile(
     r"(?:but )?(?:most likely|more likely|probably)"
     r" (?=(?:\1|\2)\b(?![./]\d))"
 )
+# '42 - the 50th term': which one it is, and not how many
+WHICH = re.compile(
+    r"(?<=\d)\$?(?: [a-z]{2,16})?(?:(?:,| ?[-\u2013\u2014:]| is) | \()(?:the|its|our|his|her|their) \$?\d{1,6}"
+    r"(?:\^ ?\{?)?(?:\\text ?\{ ?)?(?:st|nd|rd|th)\b[^\d.;!?=\n]{0,64}[.)*\s]*\Z"
+)
+# '12 of the 20 apples', 'Quedan 12 de las 20': the 12 counts.
+OF_WHOLE = re.compile(
+    r"(?<=\d)(?:((?:st|nd|rd|th)) (?:out )?of|(%?(?: [^\W\d_]{2,16})?) (?:(?:out )?of (?:the|these|those|all|his"
+    r"|her|their|our|its)"
+    r"|de (?:los|las|sus|esos|esas|ces|ses|leurs|les)|des|del total de|sur les|delle|dei|degli|dos|das"
+    r"|von (?:den|diesen|ihren|seinen|allen)|van de|из(?: всех| этих)?)) \$?\d[\d.,]*(?![\d/:^])[^\d.;!?=\n]{0,64}"
+    r"[.!*\s]*\Z"
+)
+# 'x = 3 and y = -2', '$A = 3$, $B = 4$': none of several results is the answer.
+NAMED_RESULT = (
+    r"(?<![\w+*/^-])(?<![-+*/^] )\$?[A-Za-z](?:_?\{?\d\}?)?\$? ?= ?\$?[-\u2212]?\d[\d.]{0,16}(?:/\d{1,9})?%?"
+    r"(?: [a-z]{2,12})?\$?"
+)
+NAMED_RESULTS = re.compile(
+    rf"{NAMED_RESULT}(?:(?:,? (?:and|und|et|y|e|и) |[,;] ?"
+    rf"| ?[\uff0c\uff1b、和且] ?){NAMED_RESULT}){{1,4}}[.*\s\u3002]*\Z"
+)
+# 'at least 68 because he has 12 to go': why, and no value of its own
+REASON = re.compile(
+    r"(?<=[\w%)$*]),? \(?(?:because|since)\b(?:(?!\b(?:so|thus|therefore|hence|then|answers?|total|result|sum|gives?"
+    r"|giving|makes?|making|leaves?|leaving|equals?|left|get|have|means?|needs? only)\b)[^.!?=\n]|\.(?=\d))*[.!)*\s]*\Z"
+    r"|(?<=[\w%\u4e00-\u9fff])[,\uff0c]? ?因为(?:(?!所以|因此|则|共|剩|得)[^\u3002=\n])*[\u3002\s]*\Z"
+)
+# '12 apples for Tom and 18 for Jerry', '3 miles on Monday and 5 miles on Tuesday'
+SHARES = re.compile(
+    r"\d(?: [a-z]{2,16}){0,2} (?:for|on|in|at|to|from"
+    r"|by) (?:[A-Za-z']{1,16} ){1,3}and \$?\d[\d.,]*(?: [a-z]{2,16}){0,2}"
+    r" (?:for|on|in|at|to|from|by) (?:(?:the|his|her|their) )?[A-Za-z']{1,16}(?: [a-z]{1,16})?[.!*\s]*\Z"
+)
 NEAR = 400  # characters at the end in which roots and a sum are looked for
 CENTS = re.compile(r"(?<![\d.])(?:\$?(\d[\d,]{0,20}) dollars?|\$(\d[\d,]{0,20})),? (?:and )?(\d{1,2}) cents?\b")
 DEGREES = r"(?:\^ ?\{?\\circ\}?|\\text ?\{ ?[CF] ?\}|[ \u00b0$*]|degrees?\b|celsius\b|fahrenheit\b|[CF]\b){0,8}"
@@ -97,6 +131,7 @@ def reworded(text: str) -> str:
     if " and " in text:
         text = AND_A_PART.sub(lambda mixed: f"{mixed[1]} {mixed['part'] or PARTS[mixed['word']]}", text)
     text = MIXED.sub(r"\1 ", GROUPED.sub(lambda number: number[0].replace("_", ""), text) if "_" in text else text)
+    text = OF_WHOLE.sub(r"\1\2.", WHICH.sub(".", text))
     if not text.isascii():
         text = MINUS_DEGREES.sub("-", text.translate(SIGNS))
         text = FULLWIDTH.sub(lambda pair: pair[0].translate(TO_ASCII), text)
@@ -136,3 +171,18 @@ def _accepted(text: str, rejected: re.Match[str]) -> str:
         return text
     kept = [value for value in values if NAME.sub("", value) != NAME.sub("", root)]
     return f"{head[: roots.start()]}{', '.join(kept)}." if kept and len(kept) < len(values) else head
+
+
+def are_results(text: str) -> bool:
+    """Return whether a text ends in several results, each of something else: 'x = 3 and y = -2'."""
+    begin = max(0, len(text) - NEAR)
+    return (NAMED_RESULTS.search(text, begin) or SHARES.search(text, begin)) is not None
+
+
+def without_reason(text: str) -> str:
+    """Return a text without the reason that ends it, where a number stands before that in its sentence."""
+    reason = REASON.search(text, max(0, len(text) - NEAR))
+    if reason is None:
+        return text
+    sentence = re.split(r"[.!?\u3002] |\n|\u3002", text[max(0, reason.start() - NEAR) : reason.start()])[-1]
+    return text[: reason.start()] if re.search(r"\d", sentence) else text

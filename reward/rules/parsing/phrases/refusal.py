@@ -10,6 +10,7 @@ REFUSAL = re.compile(
     r"|(?:\b(?:not|in)|n['\u2019]t)[ -]?(?:(?:give|provide|contain|have|include) )?"
     r"(?:enough|sufficient) (?:information|data|detail)"
     r"|\b(?:don['\u2019]t|do not) (?:know|have (?:access|any way|a way))\b|\bno idea\b"
+    r"|\bno (?:definite |definitive |unique )?(?:answer|solution) (?:is possible|can be)\b"
     r"|\b(?:doesn['\u2019]t|does not|didn['\u2019]t|did not) (?:say|tell us|specify|mention|state)"
     r" (?:how|what|which|whether|enough)\b"
     r"|无法(?:确定|回答|计算|解答|得出|求)|不(?:知道|清楚|会[做解算答])|信息不足|条件不足",
@@ -23,7 +24,7 @@ CONCLUDED = re.compile(
     r"|(?<!question )\babout\b(?! (?:the|this|that|these|those|his|her|their|its|how|what)\b)"
     r"|\b(?<!whether )(?<!if )(?<!conclude that )(?:it|that|this|which|[a-z]"
     r"|(?:the|his|her|their|its|my) (?:[a-z]+ ){1,4})"
-    r"(?:['\u2019]s| ?(?:is|are|was|were|must be|would be|should be|will be))(?! (?:in|on|not|only)\b)"
+    r"(?:['\u2019]s| ?(?:is|are|was|were|must be|would be|should be|will be)\b)(?! (?:in|on|not|only)\b)"
     r"|所以|因此|假设|如果|答案(?![\uff0c,。的])|应该?是|大约|大概|估计|[猜得]|(?<!因)为",
     re.IGNORECASE,
 )

@@ -1,0 +1,1 @@
+"""What phrases of prose around an answer mean: rewordings, refusals, closing offers."""
