@@ -11,7 +11,7 @@ from typing import Any
 from reward.rules import rule
 from reward.rules.parsing import answer
 from reward.rules.parsing.choices import marked, ordinals, prose, wording
-from reward.rules.parsing.choices.confirmed import asserted, by_verdicts, confirmed
+from reward.rules.parsing.choices.confirmed import are_undecided, asserted, by_verdicts, confirmed
 from reward.rules.parsing.choices.denied import DENIED, left_over, without_denied
 from reward.rules.parsing.choices.letters import (
     FULLWIDTH,
@@ -185,20 +185,24 @@ def _is_open(text: str, letters: str, choices: list[str]) -> bool:
     return none is not None and NEXT_TO_LETTER.fullmatch(text, mentions[-1][2], none.start()) is None
 
 
-def _judged(text: str, letters: str, choices: list[str]) -> str | None:
-    """The letter to which a response changes at its end, or the one that it marks as right in a list of choices."""
+def _judged(text: str, letters: str, choices: list[str]) -> tuple[str | None, ...]:
+    """The letter of a response that corrects itself at its end, or goes through the choices; () for others."""
     corrected = _letter(prose.correction(text), letters, [])
-    return corrected or by_verdicts(text, letters, choices) or marked.by_mark(text, letters)
+    if judged := corrected or by_verdicts(text, letters, choices) or marked.by_mark(text, letters):
+        return (judged,)
+    rest = marked.behind_list(text, letters) if choices else ""
+    if rest and not lone_letters(rest, letters):
+        return (prose.by_words(rest, choices),)
+    is_list = bool(choices) and "\n" in text and prose.is_listing(text, letters)
+    return (None,) if is_list or are_undecided(text, letters) else ()
 
 
 def _last(text: str, letters: str, choices: list[str]) -> str | None:
     """The last letter of a response that states no answer."""
     if _is_open(text, letters, choices):
         return None
-    if judged := _judged(text, letters, choices):
+    for judged in _judged(text, letters, choices):
         return judged
-    if choices and "\n" in text and prose.is_listing(text, letters):
-        return None
     signed = SIGNED.sub("", text.strip())
     text = signed if LOWER.of(letters).fullmatch(signed) else text
     head = EXPLANATION.split(text.strip(), maxsplit=1)[0]

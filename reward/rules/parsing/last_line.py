@@ -89,7 +89,7 @@ NAME = re.compile(r"[A-Za-z](?:_\{?\w\}?)? ?= ?")
 EXPRESSION = re.compile(
     r"(?=.*[A-Za-z(^\[{\u221a\u03c0\u00b2\u00b3\u2070-\u207b\u221e\u00b1])(?!.*=.*=)(?!.*<[/A-Za-z])(?!.*(?<![A-Za-z])(?!(?:sqrt|pi"
     r"|(?:arc)?(?:sin|cos|tan)|log|ln|exp)(?![a-z]{2}))[A-Za-z]{2})"
-    r"[\w+*/^().,=<>\u2264\u2265\- \[\]{}\u221a\u03c0\u00b2\u00b3\u2070-\u207b\u221e\u222a\u00b1]{1,64}",
+    r"[\w+*/^().,=<>\u2264\u2265\- \[\]{}\u221a\u03c0\u00b2\u00b3\u2070-\u207b\u221e\u222a\u00b1\u00b7]{1,64}",
     re.ASCII,
 )
 INFINITY = frozenset(f"{sign}\u221e" for sign in ("", "+", "-", *number.MINUS))
@@ -119,7 +119,8 @@ def several(text: str) -> tuple[str, ...]:
     if clock := CLOCK.search(line):
         return (clock[1],)
     if RESULTS.fullmatch(line):
-        results = [value.strip("$") for value in re.findall(NAMED_RESULT, line, re.IGNORECASE)]
+        values = re.findall(NAMED_RESULT, line, re.IGNORECASE)
+        results = [SIDES.split(value.strip("$"))[-1].strip() for value in values]
         if all(map(CONSTANT.fullmatch, results)) and "," not in "".join(results):
             return (", ".join(results),)
     joined = JOINED_FORMULAS.search(line)

@@ -69,3 +69,11 @@ def by_verdicts(text: str, letters: str, choices: list[str]) -> str | None:
     verdicts = [(match[1].upper(), bool(match[2])) for match in VERDICT.of(letters).finditer(text)]
     right = [letter for letter, is_right in verdicts if is_right]
     return right[0] if len(right) == 1 and len(verdicts) == len(dict(verdicts)) > 2 - bool(choices) else None
+
+
+def are_undecided(text: str, letters: str) -> bool:
+    """Return whether a text ends in verdicts on all its choices, of which none, or several, are right."""
+    verdicts = list(VERDICT.of(letters).finditer(text))
+    right = [match[1] for match in verdicts if match[2]]
+    names = "".join(match[1].upper() for match in verdicts)
+    return names == letters and len(right) != 1 and not lone_letters(text[verdicts[-1].end() :], letters)

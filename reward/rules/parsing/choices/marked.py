@@ -1,13 +1,13 @@
-"""The one choice of a list that bears a check mark."""
+"""What a list of all choices says: the one that bears a check mark, the text behind the list."""
 
 import re
 
 from reward.rules.parsing.choices.letters import LetterPattern
 
-MARK = re.compile("[\u2713\u2714\u2705\u2611\u221a]|\\\\checkmark(?![A-Za-z])")
+MARK = re.compile(r"[\u2713\u2714\u2705\u2611]|\u221a(?=[\s*_)]*\Z)|\\checkmark(?![A-Za-z])|^[ \t]{0,6}[-*] \[[xX]\]")
 FEWEST = 3  # lines, where it is not known how many choices there are
 LINE = LetterPattern(
-    r"^[ \t*_>#(\[\u2022\u2713\u2714\u2705\u2611\u274c\u2717\u2718\ufe0f-]{0,12}(?:(?:option"
+    r"^[ \t*_>#(\[\u2022\u2713\u2714\u2705\u2611\u274c\u2717\u2718\ufe0f-]{0,12}(?:\[[ xX]\] )?(?:(?:option"
     r"|choice) )?\(?([A-J])[*_]{0,2}[).:\u3001\uff0e\uff1a]"
     r"(?!\w)[^\n]{0,400}$",
     re.MULTILINE | re.IGNORECASE,
@@ -21,3 +21,9 @@ def by_mark(text: str, letters: str) -> str | None:
     checked = [letter for letter, is_checked in lines if is_checked]
     is_whole = names == letters or (len(names) >= FEWEST and letters.startswith(names))
     return checked[0] if len(checked) == 1 and is_whole else None
+
+
+def behind_list(text: str, letters: str) -> str:
+    """Return what follows lines that go through all choices; "" where nothing does, or there are no such lines."""
+    lines = list(LINE.of(letters).finditer(text))
+    return text[lines[-1].end() :].strip() if "".join(line[1].upper() for line in lines) == letters else ""

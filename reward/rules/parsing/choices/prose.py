@@ -4,7 +4,7 @@ import re
 
 from reward.rules import number
 
-SENTENCE = re.compile(r"(?<=[.!?])\s+|(?<=[\u3002\uff01\uff1f])\s*|\n+")
+SENTENCE = re.compile(r"(?<=[.!?])\s+|(?<=[!?])(?=[\u4e00-\u9fff])|(?<=[\u3002\uff01\uff1f])\s*|\n+")
 POLAR = frozenset(("yes", "no", "true", "false"))
 POLAR_END = re.compile(
     r"\b(?:so|thus|therefore|hence),? (?:the (?:answer|statement) is )?[*_]{0,2}(yes|no|true|false)[.!*_]{0,4}\s*\Z",
@@ -75,7 +75,8 @@ ONLY_VERB = re.compile(
 )  # 'only London lies on the Thames'
 VERB = re.compile(r"[*_\"]* (?:is|are|was|were|has|have|had|does|do)(?! (?:not|wrong|incorrect|false|the wrong))\b")
 LABEL = re.compile(
-    r"(?:^[ \t*_(\u2022-]{0,6}|(?<=[.;!] )|(?<=[\u3002\uff1b;]))([A-Z])"
+    r"(?:^[ \t*_(\u2022\u2713\u2714\u2705\u2610-\u2612\u2717\u2718\u274c\ufe0f-]{0,8}(?:\[[ xX]\] )?|(?<=[.;!] )"
+    r"|(?<=[\u3002\uff1b;]))([A-Z])"
     r"(?:[.):\u3001\uff0e\uff1a][*_ ]|(?:项|选项)[,\uff0c]"
     r"| (?P<verb>(?:is|was|means|refers) (?:in|to|an?|from|the(?! (?:only|right|correct|best)))) )",
     re.MULTILINE,
@@ -100,6 +101,9 @@ def by_words(text: str, choices: list[str]) -> str | None:
     if not sentences:
         return None
     sentence = sentences[-1]
+    line = text.strip().rpartition("\n")[2].casefold()
+    if len(names) > FEWEST and all(name and name.casefold() in line for name in names.values()):
+        return None  # 'Options: 1. cat 2. dog 3. bird'
     spans = {
         letter: [m.span() for m in re.finditer(rf"(?<!\w){re.escape(name)}(?!\w)", sentence, re.IGNORECASE)]
         for letter, name in names.items()

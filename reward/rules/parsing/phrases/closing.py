@@ -11,8 +11,8 @@ VERBS = (
     r"|expand|draw|illustrate|demonstrate|translate|compute|calculate)"
 )
 INVITES = (
-    r"(?:(?:just |please )?(?:let me know|feel free|don['\u2019]t hesitate|do not hesitate|ask|say so|tell me"
-    r"|reach out)"
+    r"(?:(?:just |please )?(?:let me know|feel free|don['\u2019]t hesitate|do not hesitate|say so|reach out"
+    r"|tell me(?! ?:)|(?:(?<=just )|(?<=please ))ask|ask (?:me|away|if|any))"
     rf"|i(?:['\u2019]d| would| am|['\u2019]m) (?:be )?(?:more than )?(?:happy|glad) to|i (?:can"
     rf"|could) (?:also )?{VERBS}"
     r"|i['\u2019]m here)\b"
@@ -27,13 +27,13 @@ OFFER = (
 )
 WISH = (
     r"(?:(?:i )?hope (?:this|that|it|you)\b|(?:i |we )?wish(?:ing)? (?:you|everyone|all)\b|(?:good|best of) luck\b"
-    r"|happy (?:new|studying|learning|solving|coding|holidays|birthday|to help)\b|thank(?:s| you)\b|cheers\b"
+    r"|happy (?:new|studying|learning|solving|coding|holidays|birthday|to help)\b|thank(?:s(?! to)| you)\b|cheers\b"
     r"|you['\u2019]re welcome\b|have (?:an?|fun)\b(?=.{0,40}\b(?:day|evening|night|week|weekend|time|year|one|holiday"
     r"|trip|fun|\d{4})\b))"
 )
 CHINESE = (
     r"(?:(?:如果|若|要是)(?:(?:你|您|大家)(?:还|仍|有|想|需|希|愿|对|要)|(?:还|仍)?有(?:任何|其[他它]|什么|别的|不[懂明]|疑问|问题))"
-    r"[^\n]{0,60}?(?:告诉我|请|随时|我可以(?:再|继续|为|给|帮|提供|讲|解)|我[很]?乐意|欢迎|提问|尽管)"
+    r"[^\n]{0,60}?(?:告诉我|请(?:告诉|问|继续|联系|直接|尽管|让我)|随时|我可以(?:再|继续|为|给|帮|提供|讲|解)|我[很]?乐意|欢迎|提问|尽管)"
     r"|(?:你|您)?(?:是否|要不要|需要|想要?|希望)我[^\n]{0,60}吗|希望(?:这|对你|对您|以上|我的|能帮|上述)"
     r"|祝(?:你|您|大家)|(?:请|欢迎)随时|欢迎(?:继续|提问|追问)|(?:还)?有(?:任何|什么|其他)(?:其他|别的)?(?:问题|疑问)"
     r"|(?:谢谢|感谢|加油)[!\uff01。]|不客气)"
@@ -56,7 +56,9 @@ START = re.compile(
 CLOSING = re.compile(rf"[\W_]{{0,8}}(?:{OFFER}|{WISH}|{ELSEWHERE}|{CHINESE})", re.IGNORECASE | re.DOTALL)
 # A sentence that has the answer in it is none of these.
 ANSWERS = re.compile(
-    r"\\f?box|####|</?answer>|=(?!.*\?\W*\Z)|\banswers? ?(?:is|[:\uff1a])|答案[是为:\uff1a]", re.IGNORECASE | re.DOTALL
+    r"\\f?box|####|</?answer>|=(?!.*\?\W*\Z)|\b(?:thus|hence|therefore|so (?!i\b|that i\b|we\b))"
+    r"|\banswers? ?(?:is|[:\uff1a])|答案[是为:\uff1a]",
+    re.IGNORECASE | re.DOTALL,
 )
 
 
