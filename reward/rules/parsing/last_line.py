@@ -119,8 +119,8 @@ def several(text: str) -> tuple[str, ...]:
     if clock := CLOCK.search(line):
         return (clock[1],)
     if RESULTS.fullmatch(line):
-        values = re.findall(NAMED_RESULT, line, re.IGNORECASE)
-        results = [SIDES.split(value.strip("$"))[-1].strip() for value in values]
+        found = re.findall(NAMED_RESULT, line, re.IGNORECASE)
+        results = [SIDES.split(result.strip("$"))[-1].strip() for result in found]
         if all(map(CONSTANT.fullmatch, results)) and "," not in "".join(results):
             return (", ".join(results),)
     joined = JOINED_FORMULAS.search(line)
