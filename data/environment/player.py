@@ -36,8 +36,7 @@ VOCABULARY = 1024
 POSITIONS = 4096
 EPISODES = 1500  # conversations of the teacher
 HELD_OUT = 128  # of them, for the check
-LONGEST = 512  # tokens of a conversation that are learnt from, ...
-LONGEST_OF_CHANCE = 1280  # ... and of a game of chance, which lasts when played well: 100 turns of a slippery lake
+LONGEST = 512  # tokens of a conversation that are learnt from
 BATCH = 16
 MAX_STEPS = 1500
 CHECK_EVERY = 25
@@ -90,19 +89,12 @@ def has_chance(game: Game) -> bool:
     return any(len(outcomes) > 1 for actions in table.values() for outcomes in actions.values())
 
 
-def begin(spec: EnvSpec) -> tuple[Game, Session]:
-    """Return a game, begun: some have their table only then."""
-    game = make_environment(spec)
-    assert isinstance(game, Game)
-    session = Session(spec, game)
-    session.reset(0)
-    return game, session
-
-
 def play(spec: EnvSpec, chance: random.Random) -> list[TeacherConversation]:
     """Return the teacher's conversations, of training seeds."""
-    game, session = begin(spec)
-    rules, conversations = rules_of(game), []
+    game = make_environment(spec)
+    assert isinstance(game, Game)
+    session, rules, conversations = Session(spec, game), rules_of(game), []
+    session.reset(0)  # some games have their table once they have begun
     teacher = Teacher(chance, by_episode=has_chance(game))
     for seed in range(EPISODES):
         turn, conversation = session.reset(seed), TeacherConversation()
@@ -129,7 +121,7 @@ def build_tokenizer(conversations: list[TeacherConversation]) -> PreTrainedToken
 
 
 def encode(
-    tokenizer: PreTrainedTokenizerFast, conversations: list[TeacherConversation], longest: int = LONGEST
+    tokenizer: PreTrainedTokenizerFast, conversations: list[TeacherConversation]
 ) -> tuple[list[list[int]], list[list[int]], float]:
     """Return the conversations' tokens, their labels (-100 off the answers), and the teacher's surprise a turn."""
     user, assistant = (tokenizer.convert_tokens_to_ids(f"<|{role}|>") for role in ("user", "assistant"))
@@ -142,7 +134,7 @@ def encode(
         ):
             asked = [user, *tokenizer.encode(observation), assistant]
             answer = [*tokenizer.encode(action), tokenizer.eos_token_id]
-            if len(ids) + len(asked) + len(answer) > longest and ids:
+            if len(ids) + len(asked) + len(answer) > LONGEST and ids:
                 break
             ids += asked + answer
             wanted += [-100] * len(asked) + answer
@@ -168,14 +160,11 @@ def loss_a_turn(model: Qwen2ForCausalLM, tokens: list[list[int]], labels: list[l
 
 
 def train_supervised(
-    model: Qwen2ForCausalLM,
-    tokenizer: PreTrainedTokenizerFast,
-    conversations: list[TeacherConversation],
-    longest: int,
+    model: Qwen2ForCausalLM, tokenizer: PreTrainedTokenizerFast, conversations: list[TeacherConversation]
 ) -> bool:
     """Train ``model`` in place; return whether it came near enough to the teacher."""
-    tokens, labels, _ = encode(tokenizer, conversations[HELD_OUT:], longest)
-    held_out, wanted, surprise = encode(tokenizer, conversations[:HELD_OUT], longest)
+    tokens, labels, _ = encode(tokenizer, conversations[HELD_OUT:])
+    held_out, wanted, surprise = encode(tokenizer, conversations[:HELD_OUT])
     optimizer = torch.optim.AdamW(model.parameters(), lr=LEARNING_RATE, betas=(0.9, 0.98))
     start = time.monotonic()
     for step in range(1, MAX_STEPS + 1):
@@ -203,8 +192,7 @@ def make(folder: Path, seed: int, spec: EnvSpec) -> None:
     conversations = play(spec, random.Random(seed))
     tokenizer = build_tokenizer(conversations)
     model = tiny.build_model(tokenizer, POSITIONS)
-    longest = LONGEST_OF_CHANCE if has_chance(begin(spec)[0]) else LONGEST
-    if not train_supervised(model, tokenizer, conversations, longest):
+    if not train_supervised(model, tokenizer, conversations):
         sys.exit(f"builtin:tiny with seed {seed} did not learn {spec.name} in {MAX_STEPS} steps; try another --seed")
     tiny.save(model, tokenizer, folder)
 
