@@ -91,7 +91,7 @@ def test_kinds_that_do(kind) -> None:
         (b"", "not a safetensors file, or cut off"),
         (b"x" * 4000, "not a safetensors file, or cut off"),
         (b"\xff" * 16, "not a safetensors file, or cut off"),
-        (b"version https://git-lfs.github.com/spec/v1\noid sha256:aa\nsize 123\n", "a pointer of Git LFS, not the weights"),
+        (b"version https://git-lfs.github.com/spec/v1\noid sha256:aa\nsize 123\n", "a pointer of Git LFS"),
     ],
 )
 def test_weights_that_are_none(content, says, sound, tmp_path) -> None:
