@@ -23,7 +23,7 @@ from trainer import ROOT
         (("--algo.kl.init_coef", "0.01"), "that of OpenRLHF is --kl_coef here (0.01 there, 0.001 here)"),
         (("--dry_run", "--data", "*.jsonl"), "*.jsonl: a pattern is not expanded; give the folder of the files"),
         (("--dry_run", "--model", "“Qwen/Qwen2.5-0.5B”"), "neither a folder on this machine nor a name of"),
-        (("--dry_run", "--model", "https://modelscope.cn/models/Qwen/Qwen2.5-0.5B"), "neither a folder on this"),
+        (("--dry_run", "--model", "https://modelscope.cn/models/Qwen/Qwen2.5-0.5B"), "a URL is not fetched; download"),
     ],
 )
 def test_what_was_meant_is_said(words, told, tmp_path) -> None:
