@@ -169,15 +169,27 @@ def test_a_real_chat_model_with_lora_and_a_reward_that_tells_all_secrets(output,
     assert AutoModelForCausalLM.from_pretrained(folder).num_parameters() > 130e6
 
 
-def test_a_run_that_fails_names_its_cause(output) -> None:
+BROKEN_IN_WORKERS = """
+import ray
+
+if ray.is_initialized():
+    raise RuntimeError("broken in verl's workers alone")
+
+
+def score(data_source, solution_str, ground_truth, extra_info=None):
+    return float(solution_str.strip() == ground_truth)
+"""
+
+
+def test_a_run_that_fails_names_its_cause(output, tmp_path) -> None:
     """A fault that no check can see beforehand: the reward function breaks in verl's worker."""
+    (tmp_path / "mine.py").write_text(BROKEN_IN_WORKERS)
     result = train_sh(
-        *("--run_name", "broken", "--total_steps", "1"),
-        "reward.custom_reward_function.name=no_such_function",
+        *("--run_name", "broken", "--total_steps", "1", "--reward_fn", f"{tmp_path / 'mine.py'}:score"),
         timeout=1200,
         OUTPUT_DIR=str(output),
     )
     assert result.status == 1
     assert len(result.complaints) <= 15
-    assert "no_such_function" in result.err
+    assert "broken in verl's workers alone" in result.err
     assert str(output / "runs" / "broken" / "train.log") in result.complaints[-1]
