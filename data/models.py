@@ -265,12 +265,10 @@ def _hub_config(name: str) -> dict[str, object]:
         cached = try_to_load_from_cache(name, "config.json")
         if not isinstance(cached, str):
             if silent := hub.silence(lambda seconds: HfApi().model_info(name, timeout=seconds)):
-                meant = hub.model_meant(name)
                 raise ModelError(
                     f"--model {shown(name)}: no such folder here, not in the Hugging Face cache, and the hub cannot be "
                     f"reached ({silent}); give a folder, or builtin:tiny or builtin:smollm2, which need no hub"
-                    + f"; did you mean {meant}?"
-                    * bool(meant)
+                    f"{_hint(name)}"
                 )
             HfApi().model_info(name, timeout=hub.SECONDS)  # says what is wrong with the name
             cached = hf_hub_download(name, "config.json")
@@ -282,12 +280,15 @@ def _hub_config(name: str) -> dict[str, object]:
     except GatedRepoError:
         why = "the hub requires that its terms are accepted; accept them there and export HF_TOKEN"
     except RepositoryNotFoundError:
-        meant = hub.model_meant(name)
-        why = "the hub has no such model; check the name, or export HF_TOKEN if it is private"
-        why += f"; did you mean {meant}?" * bool(meant)
+        why = f"the hub has no such model; check the name, or export HF_TOKEN if it is private{_hint(name)}"
     except Exception as error:
         why = (
             f"the hub does not give its config.json ({reason(error)}); give a folder, or builtin:tiny or "
             "builtin:smollm2, which need no hub"
         )
     raise ModelError(f"--model {shown(name)}: {why}")
+
+
+def _hint(name: str) -> str:
+    meant = hub.model_meant(name)
+    return f"; did you mean {meant}?" if meant else ""

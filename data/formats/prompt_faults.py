@@ -39,9 +39,8 @@ def _of_message(message: Any) -> str:
     role, content = message["role"], message["content"]
     if role not in ROLES:
         meant = conversations.ROLES.get(str(role).lower())
-        return f"the role {quoted(str(role), 20)}: allowed: {', '.join(ROLES)}" + f"; did you mean {meant}?" * bool(
-            meant
-        )
+        hint = f"; did you mean {meant}?" if meant else ""
+        return f"the role {quoted(str(role), 20)}: allowed: {', '.join(ROLES)}{hint}"
     if isinstance(content, list):
         kinds = {str(part.get("type")) for part in content if isinstance(part, Mapping)}
         if kinds - {"text"}:
